@@ -1,12 +1,12 @@
-// Generated kernels against a tuned library, by the protocol of docs: order A B B A, each sample at
-// least 20 ms of work after a quiet gap and one untimed call, at least 7 pairs, median of the
-// paired ratios (ours / peer in speed). Names: sgemm/cpp/<size>/<threads>; counters: ratio,
-// ratio_q1, ratio_q3, GFLOPS, peer_GFLOPS. sgemm/opencl/<size>/2: the same through opencl:0.
+// Generated kernels against a tuned library. Samples follow the order A B B A; each is at least 20
+// ms of work after a pause and one untimed call. `ratio` is the median of the paired ratios, ours
+// over peer in speed. Names are sgemm/<api>/<size>/<threads>; counters ratio, ratio_q1, ratio_q3,
+// GFLOPS, peer_GFLOPS.
 //
 // Whole models: compare_models.py.
 //
-// The programs are the compiler's own first choice for the profile in $ASSAY_PROFILE (a path or a
-// library name; default: the profile `assay probe` left in build/demo, else the generic one).
+// The programs are the compiler's first choice for the profile in $ASSAY_PROFILE, a path or a
+// library name. Default: the profile of scripts/demo in build/demo, else the generic one.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

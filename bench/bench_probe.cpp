@@ -1,11 +1,11 @@
-// The probe of this CPU, again and again, against what the system declares and against loops
-// written by hand whose samples are taken behind its own blocks, within milliseconds of them.
+// Repeated probes of this CPU, compared with what the system declares and with hand-written loops.
+// Samples of the loops follow the probe's own blocks within milliseconds.
 //
 //   bench_probe [--device cpu:0] [--runs 20] [--budget 40]
 //
-// Per run: structure (levels, L1, L2, line, units, lanes, latency and pipes of multiply-adds),
-// rates as ours / native, the last cache's effective size. At the end: what held in how many runs.
-// Exit code 1 if any structure was wrong.
+// Prints for each run: the structure (levels, L1, L2, line, units, lanes, latency and pipes of
+// multiply-adds), rates as ours / native, and the last cache's effective size. Then in how many
+// runs each was right. Exit code 1 if any structure was wrong.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -32,17 +32,16 @@ using probe::Observations;
 
 constexpr int64_t kNativeBytes = int64_t{256} << 20;
 constexpr double kNear = 0.05;
-constexpr double kOwnLines = 1.04;  // a kernel's own lines lie in a cache too; and a little beyond
-                                    // its end a cache is hardly slower
+constexpr double kOwnLines = 1.04;  // tolerance of a knee: a kernel's own lines use the cache too
 
-// Takes a native sample behind each of the probe's blocks that has a counterpart.
+// Takes a native sample after each of the probe's blocks that has a counterpart.
 class Reference {
  public:
-  // In each worker, before the probe fills memory of its own: a host that has to map what comes
-  // later takes some of the probe's from under it.
+  // Runs in each worker before the probe allocates: memory that is mapped later may take pages from
+  // the probe's.
   void before() {
     native_ = Native::make(kNativeBytes);
-    if (native_) native_->go_through();
+    if (native_) native_->read_all_once();
   }
 
   void behind(const Observation& block, const std::function<void(const Observation&)>& keep) {
@@ -79,11 +78,10 @@ class Reference {
   void take(const Observation& beside, const std::string& what, const probe::Conditions& at,
             const Sample& sample, const std::function<void(const Observation&)>& keep) {
     double before = native_->addition();
-    std::vector<Observation> taken;  // kept behind the last one: whoever is told of one writes it
-                                     // down meanwhile, on one of these cores
+    std::vector<Observation> taken;  // kept after the last: writing them uses one of these cores
     for (int i = 0; i < 6; ++i) {
       Observation o{"reference", what,           at, "s", {sample()},
-                    {0},         beside.foreign, {}};  // trusted as far as the probe's own
+                    {0},         beside.foreign, {}};  // trusted like the probe's own
       const double behind = native_->addition();
       o.clock_hz = 1 / std::min(before, behind);
       before = behind;
@@ -95,9 +93,9 @@ class Reference {
   std::unique_ptr<Native> native_;
 };
 
-// Of the best footprint: seconds, by the estimator that the probe uses, and ticks: each sample by
-// the faster of the two clocks beside it, since a clock may change within one; of all samples the
-// median of the faster half.
+// Of the best footprint. Seconds are by the probe's estimator. Ticks use the faster of the two
+// clocks around each sample, since it may change within one; the median of the samples' faster
+// half.
 struct NativeTime {
   double seconds = 0, ticks = 0;
 };
@@ -127,8 +125,8 @@ std::optional<NativeTime> native_time(const Observations& all, const std::string
   return best;
 }
 
-// How many times as long native samples took as the probe's block right before them, in the median
-// of all such blocks; nullopt: there are none.
+// Time of native samples over that of the probe's block right before them, the median of all such
+// blocks; nullopt: there are none.
 std::optional<double> times_as_long_behind(const Observations& all,
                                            const std::function<bool(const Observation&)>& is_ours,
                                            const std::string& what, Estimator estimator) {
@@ -147,8 +145,8 @@ std::optional<double> times_as_long_behind(const Observations& all,
   return out.empty() ? std::nullopt : std::optional(probe::quantile(std::move(out), 0.5));
 }
 
-// Of far memory, which for a guest of some hosts is in one of two states, or between, for seconds
-// each: against the probe's own blocks.
+// Of far memory, relative to the probe's own blocks: on some hosts its speed changes between two
+// states every few seconds.
 std::optional<NativeTime> native_far_time(const Observations& all) {
   const std::vector<Observation> read = probe::select(all, "far", "read");
   const std::vector<double> units = probe::values_of(read, "units");
@@ -164,9 +162,9 @@ std::optional<NativeTime> native_far_time(const Observations& all) {
   return times && ours ? std::optional(NativeTime{ours->value * *times, 0}) : std::nullopt;
 }
 
-// A host may change the clock by a tenth within seconds: as much faster than the probe's own blocks
-// say as the additions right behind each of them ran; or as those beside all native samples did
-// where these mostly ran faster, as the probe has its own.
+// A host may change the clock by a tenth within seconds. So the clock is the probe's, times the
+// ratio of additions right after its blocks; or the median clock of all native samples, if that is
+// faster.
 double native_clock(const Observations& all) {
   const auto ours = probe::summarize(probe::select(all, "clock", "sentinel"), Estimator::latency);
   const auto times = times_as_long_behind(
@@ -194,8 +192,8 @@ void expect(Run& to, const std::string& what, double found, double truth) {
   if (found != truth) to.wrong.push_back(fmt::format("{} {:g}, not {:g}", what, found, truth));
 }
 
-// Multiply-adds that one unit begins in a tick, on the vectors of which it begins most: where the
-// widest take two halves of a pipe's width, they are half as many.
+// The most vector multiply-adds that a unit issues in a tick, over the vector widths: the widest
+// may take two passes through a pipe.
 double at_most_a_tick(const hwdesc::Profile& p) {
   double most = 0;
   for (const hwdesc::LaneMode& mode : p.execution.lanes.modes)
@@ -307,13 +305,13 @@ void summarise(const std::vector<Run>& runs) {
             : 0;
   }
   fmt::print(
-      "last cache: the interval covers all other runs' values in {} of {}, is no wider than a "
-      "factor 3 in {} of {}\n",
+      "last cache: the interval covers all other runs' values in {} of {}, and is at most a factor "
+      "of 3 wide in {} of {}\n",
       covered, n, narrow, n);
 }
 
 int bench(int argc, char** argv) {
-  CLI::App app("The probe of this CPU against what is declared and against hand-written loops.");
+  CLI::App app("The probe of this CPU against declared figures and hand-written loops.");
   std::string device = "cpu:0";
   int runs = 20;
   double budget = 40;
@@ -322,13 +320,13 @@ int bench(int argc, char** argv) {
   app.add_option("--runs", runs, "probes, one after the other")->check(CLI::PositiveNumber);
   app.add_option("--budget", budget, "of each, s")->check(CLI::PositiveNumber);
   app.add_option("--observations", keep, "directory that keeps the raw samples of every probe");
-  app.add_option("--from", from, "judge again what such a directory keeps; no device is touched")
+  app.add_option("--from", from, "such a directory, to judge its samples without a device")
       ->excludes("--observations");
   CLI11_PARSE(app, argc, argv);
   if (!Native::make(int64_t{8} << 20)) {
     fmt::print(stderr,
-               "this processor has neither AVX-512 nor AVX2 with FMA: there is no native reference "
-               "for it\n");
+               "this processor has neither AVX-512 nor AVX2 with FMA: no native reference runs on "
+               "it\n");
     return 3;
   }
   std::vector<Run> all;

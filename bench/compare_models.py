@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Whole models against each other: a compiled bundle on a device, another bundle, or ONNX Runtime.
+"""Compares the times of whole models: bundles on devices, or ONNX Runtime.
 
-    build/venv/bin/python bench/compare_models.py build/demo/bundle@cpu:0 onnxruntime:build/demo/resnet50.onnx
+    build/venv/bin/python bench/compare_models.py build/demo/bundle@cpu:0 \\
+        onnxruntime:build/demo/resnet50.onnx
     python3 bench/compare_models.py build/demo/opencl/bundle@opencl:0 build/demo/bundle@cpu:0
 
-Order A B B A, every sample a process of its own that runs the model --repeat times after a warm-up and
-gives the median. Prints one JSON object; ratio = time of the second / time of the first: above 1 the
-first is faster. ONNX Runtime gets all optimisations and as many threads as there are CPUs, no spinning.
+Samples follow the order A B B A. Each is a process of its own, which runs the model --repeat times
+after a warm-up and gives the median. Prints one JSON object; `ratio` is the time of the second over
+that of the first: above 1 the first is faster. ONNX Runtime uses all optimisations, two threads,
+and no spinning.
 """
 
 import argparse
@@ -32,7 +34,7 @@ def seconds_of_bundle(spec, options):
             "--repeat",
             str(options.repeat),
             "--patience",
-            "0",  # the other side has none either
+            "0",  # ONNX Runtime does not repeat either
             "--format",
             "json",
         ],

@@ -19,26 +19,23 @@ namespace {
 
 constexpr double kSample = 1e-3;  // seconds
 constexpr int64_t kChunk = int64_t{4} << 20;
-constexpr int64_t kApart =
-    kChunk + 3 * 4096;  // units that go in step meet in no sets and banks of their own
+constexpr int64_t kDistance = kChunk + 3 * 4096;  // units in lockstep use different sets and banks
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// 64 additions, each of what the one before made.
+// A chain of 64 dependent additions.
 void additions(int64_t times) {
   uint64_t x = 1, y = 3;
   for (int64_t i = 0; i < times; ++i)
     asm volatile(".rept 64\n add %1, %0\n .endr" : "+r"(x) : "r"(y));
 }
 
-// 24 and 12 chains of multiply-adds of whole vectors, one step of each.
+// One step of each of 24 and 12 chains of vector multiply-adds. No compiled code here uses zmm30
+// and zmm31.
 void multiply_adds_16(int64_t times) {
-  asm volatile(
-      "vpxord %%zmm30, %%zmm30, %%zmm30\n vpxord %%zmm31, %%zmm31, %%zmm31" ::);  // no compiled
-                                                                                  // code here uses
-                                                                                  // those
+  asm volatile("vpxord %%zmm30, %%zmm30, %%zmm30\n vpxord %%zmm31, %%zmm31, %%zmm31" ::);
   for (int64_t i = 0; i < times; ++i)
     asm volatile(
         ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n vfmadd231ps "
@@ -54,8 +51,8 @@ void multiply_adds_8(int64_t times) {
               "xmm10", "xmm11", "xmm14", "xmm15");
 }
 
-// `bytes` again and again, 512 in a step. The place wraps around without a jump: one that is
-// mispredicted at the end of each pass costs a tenth of a pass through the first cache.
+// Passes over `bytes`, 512 in a step. The offset wraps around by a conditional move: a mispredicted
+// branch at the end of each pass would cost a tenth of a pass through L1.
 #define ASSAY_STREAM(name, body)                                                               \
   void name(const char* from, char* to, int64_t bytes, int64_t steps) {                        \
     int64_t at = 0, zero = 0;                                                                  \
@@ -83,10 +80,9 @@ ASSAY_STREAM(copy_8,
 using Stream = void (*)(const char*, char*, int64_t bytes, int64_t steps);
 constexpr int64_t kStep = 512;
 
-// Places behind the beginning of a page from which a copy is written: on some processors it takes
-// up to three times as long from some of them, others in each run (machine D of docs/RESULTS.md).
-// And large pages to read from, of which a host may have put together some of small ones that crowd
-// a cache's sets (machine B). The reference is the fastest.
+// Offsets to which a copy is written. On some processors (AMD Zen 3) some of them take up to three
+// times as long, others in each run. And large pages to read from: a host may back some of them by
+// small pages that conflict in a cache's sets (AMD Zen 5). The reference is the fastest.
 constexpr int64_t kReadFrom[] = {0, 2 << 20, 4 << 20, 6 << 20};
 constexpr int64_t kWrittenFrom[] = {
     0, 64, 512, 1088, 2112, 37 * 4096 + 576, 2 << 20, (4 << 20) + 64, (6 << 20) + 576};
@@ -132,7 +128,7 @@ struct Native::Crew {
   Crew(int64_t bytes, bool wide)
       : from(bytes), to(bytes + kRoom), lanes(wide ? 16 : 8), cpus(usable_cpus()) {}
 
-  // On every unit of `units` at once; seconds from the first one's start to the last one's end.
+  // On all `units` at once; seconds from the first start to the last end.
   double run(int units, const std::function<void(int)>& work) const {
     std::atomic<int> arrived{0};
     std::vector<double> begin(static_cast<size_t>(units)), end(static_cast<size_t>(units));
@@ -151,8 +147,7 @@ struct Native::Crew {
            *std::min_element(begin.begin(), begin.end());
   }
 
-  // Seconds per time, of so many times that a sample is long enough; how many that are is found
-  // once.
+  // Seconds per iteration. The count that makes a sample long enough is found once.
   double per_time(int64_t& times, const std::function<void(int64_t)>& work) const {
     if (times == 0)
       for (times = 1;; times *= 2) {
@@ -165,7 +160,7 @@ struct Native::Crew {
       }
     double best = 0;
     run(1, [&](int) {
-      work(std::max<int64_t>(1, times / 8));  // what the clock and the caches need
+      work(std::max<int64_t>(1, times / 8));  // warms clock and caches
       const double start = now();
       work(times);
       best = now() - start;
@@ -194,8 +189,7 @@ struct Native::Crew {
   }
 
   Huge from, to;
-  std::map<std::pair<Stream, int64_t>, int64_t>
-      places;  // by loop and bytes: where it writes, or reads
+  std::map<std::pair<Stream, int64_t>, int64_t> places;  // offset of each loop and size
   int lanes;
   std::vector<int> cpus;
   int64_t additions_ = 0, multiply_adds_ = 0, turn = 0;
@@ -227,20 +221,19 @@ double Native::write(int64_t bytes) { return crew_->stream(write_16, write_8, by
 double Native::copy(int64_t bytes) { return crew_->stream(copy_16, copy_8, bytes, true) / 2; }
 
 int64_t Native::turns() const {
-  return static_cast<int64_t>(crew_->from.bytes) / (kApart * units());
+  return static_cast<int64_t>(crew_->from.bytes) / (kDistance * units());
 }
 
-void Native::go_through() {
+void Native::read_all_once() {
   for (int64_t i = 0; i < turns(); ++i) read_far();
 }
 
 double Native::read_far() {
-  const int64_t at =
-      crew_->turn++ % turns() * units();  // behind what was read last, with nothing of it read
-                                          // before, as samples of the probe begin
+  // Consecutive parts, none of them cached, as the probe's samples begin.
+  const int64_t at = crew_->turn++ % turns() * units();
   const Stream pass = crew_->lanes == 16 ? read_16 : read_8;
   const auto read = [&](int u) {
-    pass(crew_->from.data + (at + u) * kApart, crew_->to.data, kChunk, kChunk / kStep);
+    pass(crew_->from.data + (at + u) * kDistance, crew_->to.data, kChunk, kChunk / kStep);
   };
   return crew_->run(units(), read) / static_cast<double>(kChunk * units());
 }

@@ -1,5 +1,5 @@
-// Hand-written loops in machine code for x86: what the probe's own kernels are held against. None
-// of the project's code generation is in them.
+// Hand-written loops in x86 assembly, which the probe's kernels are compared with. They use none of
+// the project's code generation.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Native {  // invariant: one pinned thread per CPU that may be used, parked
   int units() const;
   int lanes() const;  // of f32 in a vector
 
-  // Seconds per dependent addition, per vector multiply-add with enough chains, on one unit.
+  // Seconds on one unit: per dependent addition; per vector multiply-add, with enough chains.
   double addition();
   double multiply_add();
 
@@ -27,15 +27,14 @@ class Native {  // invariant: one pinned thread per CPU that may be used, parked
   double write(int64_t bytes);
   double copy(int64_t bytes);
 
-  // Once through all that read_far() reads: what has only been filled is slower to some guests than
-  // what was read before.
-  void go_through();
+  // Reads once all that read_far() reads. Pages that were only filled are slower for some guests.
+  void read_all_once();
 
-  // Seconds per byte of all units, each through the next 4 MiB of its part of the whole buffer.
+  // Seconds per byte of all units, each reading the next 4 MiB of its part of the buffer.
   double read_far();
 
  private:
-  int64_t turns() const;  // of read_far() until it is through
+  int64_t turns() const;  // calls of read_far() for the whole buffer
   struct Crew;
   explicit Native(std::unique_ptr<Crew> crew);
   std::unique_ptr<Crew> crew_;

@@ -99,8 +99,7 @@ double Ours::seconds_per_call(double at_least) {
   const auto first = module_->run(launches_, once);
   if (!first.ok()) return 1e9;
   const int calls = std::max(1, static_cast<int>(std::ceil(at_least / first->total[0])));
-  std::vector<runtime::Launch>
-      stream;  // one call behind the other, as a driver would be given them
+  std::vector<runtime::Launch> stream;  // consecutive calls, as in a driver's queue
   for (int i = 0; i < calls; ++i) stream.insert(stream.end(), launches_.begin(), launches_.end());
   const auto times = module_->run(stream, {});
   return times.ok() ? times->total[0] / calls : 1e9;

@@ -1,5 +1,5 @@
-// The compiler's own first choice for an operator, built and ready to be timed on this CPU, through
-// one of the apis: cpp (cpu:0) or opencl (opencl:0).
+// The compiler's first choice for an operator, built and ready to be timed on this CPU, through the
+// api cpp (cpu:0) or opencl (opencl:0).
 #pragma once
 
 #include <memory>
@@ -12,13 +12,12 @@
 
 namespace assay::bench {
 
-// cpp: $ASSAY_PROFILE, else the profile the demo measured; opencl: $ASSAY_OPENCL_PROFILE, else the
-// demo's; else the generic one.
+// $ASSAY_PROFILE (opencl: $ASSAY_OPENCL_PROFILE), else the demo's profile, else the generic one.
 hwdesc::Profile bench_profile(const std::string& api);
 
 class Ours {  // invariant: a loaded module whose launches compute the operator
  public:
-  // nullptr (with the reason on stderr) when it can not be compiled.
+  // nullptr, with the reason on stderr: it can not be compiled.
   static std::unique_ptr<Ours> make(const std::string& api, const std::string& operator_text,
                                     int threads);
   static std::unique_ptr<Ours> matmul(const std::string& api, int n, int threads);

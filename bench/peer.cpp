@@ -69,7 +69,7 @@ double time_sgemm(const Request& r) {
 }  // namespace
 
 Peer::Peer() {
-  // Idle OpenMP threads must sleep, not spin, while we are timed.
+  // Idle OpenMP threads must sleep, not spin, while ours is timed.
   setenv("OMP_WAIT_POLICY", "passive", 1);
   setenv("GOMP_SPINCOUNT", "0", 1);
   setenv("OMP_PROC_BIND", "true", 1);

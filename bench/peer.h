@@ -1,5 +1,5 @@
-// A library to compare with, in a process of its own: its thread pool exists only there, and it is
-// parked (blocked on a pipe) while the other side is timed.
+// A library to compare with, in a process of its own. So its thread pool exists only there, and is
+// blocked on a pipe while ours is timed.
 #pragma once
 
 #include <sys/types.h>
@@ -10,14 +10,14 @@ namespace assay::bench {
 
 class Peer {  // invariant: a child process that answers one request at a time
  public:
-  // Starts the child; must happen before this process has threads.
+  // Starts the child, before this process has threads.
   Peer();
   ~Peer();
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // Seconds per call of C = A B, row-major float32, n x n x n, on `threads` threads: mean over
-  // calls that fill at least `seconds`, after one untimed call. Negative: the library is not there.
+  // Seconds per call of C = A B, row-major float32, n x n x n, on `threads` threads: the mean over
+  // at least `seconds` of calls, after one untimed call. Negative: the library is absent.
   double sgemm(int n, int threads, double seconds);
 
   std::string name() const;  // library and version

@@ -24,15 +24,15 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("JOURNAL", r.journals, "what `assay validate` kept; any number of one device")
+  options.add_option("JOURNAL", r.journals, "journals of `assay validate`, all of one device")
       .required();
-  options.add_option("--profile", r.profile, "a file, or a name of the library")
+  options.add_option("--profile", r.profile, "file, or name in the library")
       .type_name("PROFILE")
       .required();
-  options.add_option("-o,--output", r.output, "the calibration to write")
+  options.add_option("-o,--output", r.output, "calibration to write")
       .type_name("FILE.yaml")
       .required();
-  options.add_option("--api", r.api, "of the profile; the journals' when not given")
+  options.add_option("--api", r.api, "api of the profile (default: the journals')")
       .type_name("NAME");
   options.add_overrides(r.overrides);
   options.add_format();

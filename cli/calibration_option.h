@@ -1,4 +1,4 @@
-// `--calibration FILE.yaml` of commands that show what it makes of their predictions.
+// `--calibration FILE.yaml` of the commands that print calibrated predictions.
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace assay::cli {
 
-// What it was made with that differs from the profile is said on stderr. Errors: unreadable, of
-// another api.
+// Notes on stderr that it was made with another profile. Errors: unreadable, of another api.
 Result<toolkit::Calibration> load_calibration_for(const std::string& path,
                                                   const hwdesc::Profile& profile,
                                                   const std::string& api);

@@ -1,4 +1,4 @@
-// The commands of `assay`: rows of the one table in commands.cpp that drives dispatch, help and
+// The commands of `assay`: rows of the table in commands.cpp, which drives dispatch, help and
 // hints.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace assay::cli {
 
-using namespace console;  // commands speak as all our programs do
+using namespace console;  // options and output, as in assay-probe
 
 std::span<const Command> commands();
 
@@ -16,7 +16,7 @@ const Command* find_command(std::span<const std::string> words, size_t& name_wor
 // Dispatches all of `assay ...`; words do not include the program's name.
 ExitCode run_words(std::span<const std::string> words, const Context& context);
 
-// One function per row; `devices` and `probe` are the console's.
+// One function per row; `devices` and `probe` are in console.
 ExitCode run_profile_list(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_profile_show(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_profile_check(const Command&, std::span<const std::string>, const Context&);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"devices",
-     "what kernels can be run on here, and why not on the rest",
+     "list the devices of this machine, and why others are absent",
      "[--format json]",
      {"devices", "devices --format json"},
      run_devices},
@@ -23,63 +23,63 @@ constexpr Command kCommands[] = {
      {"probe --device cpu:0 --budget full -o my-cpu", "probe --from my-cpu -o profile.yaml"},
      run_probe},
     {"profile list",
-     "the profiles that came with this build",
+     "list the library's profiles",
      "[--format json]",
      {"profile list", "profile list --format json"},
      run_profile_list},
     {"profile show",
-     "a profile's values with intervals and origins",
+     "show a profile's values with intervals and origins",
      "PROFILE [options]",
      {"profile show profile.yaml",
       "profile show profile.yaml --set 'memory.dram.bandwidth*=2' --format yaml"},
      run_profile_show},
     {"profile check",
-     "what is wrong in a profile; exit 1 if anything is",
+     "check a profile; exit 1 if it has errors",
      "PROFILE [options]",
      {"profile check profile.yaml", "profile check a100-sxm4-40gb --format json"},
      run_profile_check},
     {"profile diff",
-     "where two profiles differ; exit 1 if beyond their intervals",
+     "compare two profiles; exit 1 if they differ beyond their intervals",
      "LEFT RIGHT [options]",
      {"profile diff old.yaml new.yaml", "profile diff a100-sxm4-40gb a100-wide"},
      run_profile_diff},
     {"profile merge",
-     "one chip seen through two apis as one profile",
+     "merge two profiles of one chip, measured through two apis",
      "FIRST SECOND [options]",
      {"profile merge my-cpu my-opencl -o both.yaml",
       "profile merge my-cpu my-opencl --prefer first -o both.yaml"},
      run_profile_merge},
     {"profile schema",
-     "what a profile may say: a JSON Schema, or the reference page",
+     "print the format of profiles: a JSON Schema, or the reference page",
      "[--format json|markdown]",
      {"profile schema > profile.schema.json", "profile schema --format markdown"},
      run_profile_schema},
     {"compile",
-     "choose programs for a model by asking a profile",
+     "compile a model for a profile into a bundle",
      "(MODEL.onnx | --op TEXT) --profile P -o DIR [options]",
      {"compile resnet50.onnx --profile profile.yaml -o bundle",
       "compile --op 'matmul m=1000 n=777 k=513' --profile profile.yaml -o bundle"},
      run_compile},
     {"run",
-     "run a compiled model; predicted beside measured",
+     "run a bundle; print predicted beside measured times",
      "DIR [options]",
      {"run bundle --device cpu:0 --repeat 30 --check",
       "run bundle --input input.bin --reference output.bin"},
      run_run},
     {"simulate",
-     "what a compiled model or a program would cost",
+     "predict the time of a bundle, a plan or a program",
      "DIR | PLAN.yaml | PROGRAM.yaml [options]",
      {"simulate bundle --profile a100-sxm4-40gb",
       "simulate bundle --set 'memory.dram.bandwidth*=2' --explain"},
      run_simulate},
     {"validate",
-     "how far predictions are from the clock, over many programs",
+     "measure the errors of predictions over many programs",
      "--profile P -o TABLE.csv [options]",
      {"validate --profile profile.yaml --suite quick -o table.csv",
       "validate --profile profile.yaml -o table.csv --resume --format json"},
      run_validate},
     {"calibrate",
-     "learn from validations how far the model is off on a device",
+     "fit a correction of the model to a device's validations",
      "JOURNAL... --profile P -o CALIBRATION.yaml [options]",
      {"calibrate table.journal --profile profile.yaml -o calibration.yaml",
       "calibrate a.journal b.journal --profile profile.yaml -o calibration.yaml"},
@@ -89,15 +89,15 @@ constexpr Command kCommands[] = {
 std::string overview() {
   std::string out =
       "assay measures a chip into a profile, predicts from it how fast tensor programs run,\n"
-      "and compiles models by asking that prediction.\n\nusage: assay COMMAND [options]\n\n";
+      "and compiles models for the fastest prediction.\n\nusage: assay COMMAND [options]\n\n";
   for (const Command& c : kCommands) out += fmt::format("  {:<15} {}\n", c.name, c.summary);
   return out +
-         "\n`assay COMMAND --help` explains one command; `assay --version` says which this is.\n"
+         "\n`assay COMMAND --help` explains one command; `assay --version` prints the version.\n"
          "exit codes: 0 ok, 1 the answer is no, 2 bad input, 3 device unavailable, 70 internal, "
          "130 interrupted\n";
 }
 
-// Names that fit what was typed: both words of `profile show`, or the second ones after `profile`.
+// Names near what was typed: whole ones, and the groups (`profile`) of a single word.
 std::vector<std::string> candidates(std::span<const std::string> words) {
   std::vector<std::string> out;
   for (const Command& c : kCommands) {
@@ -118,7 +118,7 @@ std::string group_help(const std::string& group) {
   std::string out = "usage: assay " + group + " COMMAND [options]\n\n";
   for (const Command& c : kCommands)
     if (c.name.starts_with(group + " ")) out += fmt::format("  {:<15} {}\n", c.name, c.summary);
-  return out + "\n`assay " + group + " COMMAND --help` explains one.\n";
+  return out + "\n`assay " + group + " COMMAND --help` explains one command.\n";
 }
 
 bool wants_help(const std::string& word) {

@@ -26,22 +26,20 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("MODEL", r.model, "an .onnx file");
-  options.add_option("--op", r.op, "one operator instead: 'matmul m=1000 n=777 k=513'");
-  options.add_option("--profile", r.profile, "a file, or a name of the library")
+  options.add_option("MODEL", r.model, ".onnx file");
+  options.add_option("--op", r.op, "an operator instead, such as 'matmul m=1000 n=777 k=513'");
+  options.add_option("--profile", r.profile, "file, or name in the library")
       .type_name("PROFILE")
       .required();
-  options
-      .add_option("-o,--output", r.output, "directory of the bundle; an older bundle is replaced")
+  options.add_option("-o,--output", r.output, "directory of the bundle; replaces an older bundle")
       .type_name("DIR")
       .required();
-  options.add_option("--api", r.compile.api, "of the profile; its first when not given")
+  options.add_option("--api", r.compile.api, "api of the profile (default: its first)")
       .type_name("NAME");
-  options.add_option("--dim", r.dims, "value of a symbolic dimension, `N=1`; any number")
+  options.add_option("--dim", r.dims, "value of a symbolic dimension, `N=1`; repeatable")
       .type_name("N=1")
       .allow_extra_args(false);
-  options
-      .add_option("--keep", r.compile.keep, "best programs per operator that are counted exactly")
+  options.add_option("--keep", r.compile.keep, "programs per operator that are counted exactly")
       .type_name("N")
       .range(1, 10000);
   options.add_flag("--no-build", r.no_build, "leave building the kernels to `assay run`");
@@ -59,7 +57,7 @@ Diags read_dims(Request& r) {
                         std::from_chars(text.data() + equals + 1, end, value).ptr == end &&
                         value > 0;
     if (!number)
-      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER, a whole one from 1 on",
+      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER with a whole number from 1",
                             "such as --dim N=1"));
     else if (!r.compile.dims.emplace(text.substr(0, equals), value).second)
       diags.push_back(error("--dim " + text.substr(0, equals) + " is given twice"));
@@ -73,7 +71,7 @@ Result<toolkit::Bundle> compile(Request& r, const Context& context) {
   if (r.model.empty() && r.op.empty())
     return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
   if (!r.model.empty() && !r.op.empty())
-    return error("MODEL.onnx and --op are both given", "one of them is what to compile");
+    return error("MODEL.onnx and --op are both given", "give one of them");
   if (!r.op.empty() && !r.dims.empty())
     return error("--dim is for models: an operator says its own extents");
   const Diags unwritable = check_writable(r.output);

@@ -12,7 +12,7 @@ std::string plain(const toolkit::Figure& f);  // 0.92, or -
 std::string share(const toolkit::Figure& f);  // 12.3 %, or -
 std::string signed_share(const toolkit::Figure& f);
 
-// The sets that differ in how programs were drawn.
+// Sets of programs by how they were drawn.
 struct ErrorSet {
   const char* name;
   toolkit::Errors toolkit::Score::*errors;

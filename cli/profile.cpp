@@ -11,8 +11,8 @@
 #include "hwdesc/reference.h"
 #include "hwdesc/schema.h"
 #include "hwdesc/show.h"
-#include "model/machine.h"
 #include "toolkit/estimate_json.h"
+#include "toolkit/profile_rates.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -67,23 +67,17 @@ Json to_json(const Diags& diags) {
   return out;
 }
 
-// What the model makes of a profile: the same numbers that estimates rest on.
 struct Summary {
-  double units = 0;
-  double flops = 0;      // f32, multiply-adds counted as two, without matrix instructions
-  double bandwidth = 0;  // bytes/s read from the furthest memory
+  toolkit::PeakRates rates;
   std::string apis;
 };
 
 Result<Summary> summary_of(const hwdesc::Profile& profile) {
   const Result<hwdesc::Target> target = toolkit::target_of(profile, "");
   if (!target) return target.diags();
-  const Result<model::Machine> machine = model::prepare(*target);
-  if (!machine) return machine.diags();
-  Summary out;
-  out.units = machine->units;
-  out.flops = 2 * machine->fma_rate.value * machine->native_width * machine->units;
-  out.bandwidth = machine->levels.back().read.value;
+  const Result<toolkit::PeakRates> rates = toolkit::peak_rates(*target);
+  if (!rates) return rates.diags();
+  Summary out{*rates, ""};
   for (const hwdesc::Api& a : profile.apis) out.apis += (out.apis.empty() ? "" : ", ") + a.name;
   return out;
 }
@@ -109,12 +103,13 @@ ExitCode run_profile_list(const Command& self, std::span<const std::string> argu
     json.push_back({{"name", name},
                     {"class", profile->chip_class},
                     {"apis", s->apis},
-                    {"units", s->units},
-                    {"peak_f32_flops", s->flops},
-                    {"memory_bytes_per_s", s->bandwidth}});
+                    {"units", s->rates.units},
+                    {"peak_f32_flops", s->rates.flops},
+                    {"memory_bytes_per_s", s->rates.bandwidth}});
     if (options.format() == Format::text)
       fmt::print("{:<30} {:<11} {:>6} {:>8.0f} GFLOP/s {:>5.0f} GB/s  {}\n", name,
-                 profile->chip_class, s->units, s->flops / 1e9, s->bandwidth / 1e9, s->apis);
+                 profile->chip_class, s->rates.units, s->rates.flops / 1e9,
+                 s->rates.bandwidth / 1e9, s->apis);
   }
   if (options.format() == Format::json) print_json(json);
   return ExitCode::ok;
@@ -125,7 +120,7 @@ ExitCode run_profile_show(const Command& self, std::span<const std::string> argu
   std::string name;
   std::vector<std::string> overrides;
   Options options(self);
-  options.add_option("PROFILE", name, "a file, or a name of the library").required();
+  options.add_option("PROFILE", name, "file, or name in the library").required();
   options.add_overrides(overrides);
   options.add_format({Format::text, Format::yaml, Format::json, Format::hash});
   if (const auto stop = options.parse(arguments)) return *stop;
@@ -146,7 +141,7 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
                            const Context& context) {
   std::string name;
   Options options(self);
-  options.add_option("PROFILE", name, "a file, or a name of the library").required();
+  options.add_option("PROFILE", name, "file, or name in the library").required();
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
   const bool readable = toolkit::profile_exists(name);
@@ -160,8 +155,7 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
     fmt::print("{}: nothing is wrong\n", name);
   else
     fmt::print("{}", render(diags));
-  // A text that is no profile is bad input; a profile that lacks or contradicts something answers
-  // no.
+  // A text that is no profile is bad input. A profile with gaps or contradictions answers no.
   if (!parsed) return ExitCode::bad_input;
   return has_error(diags) ? ExitCode::no : ExitCode::ok;
 }

@@ -36,8 +36,8 @@ ExitCode run_profile_diff(const Command& self, std::span<const std::string> argu
                           const Context& context) {
   std::string left_name, right_name;
   Options options(self);
-  options.add_option("LEFT", left_name, "a file, or a name of the library").required();
-  options.add_option("RIGHT", right_name, "the one to compare with").required();
+  options.add_option("LEFT", left_name, "file, or name in the library").required();
+  options.add_option("RIGHT", right_name, "file, or name in the library").required();
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<hwdesc::Profile> left = toolkit::load_profile(left_name),
@@ -72,7 +72,7 @@ Json to_json(const hwdesc::Merged& merged) {
                          {"second", c.second},
                          {"first_source", c.first_origin},
                          {"second_source", c.second_origin}});
-  return {{"conflicts", conflicts}, {"taken", merged.taken}};
+  return {{"conflicts", conflicts}, {"taken", merged.added}};
 }
 
 std::string with_origin(const std::string& value, const std::string& origin) {
@@ -100,8 +100,7 @@ Diags to_diags(const std::vector<hwdesc::Conflict>& conflicts, Severity severity
                   [](const hwdesc::Conflict& c) { return c.path == "execution.lanes.style"; });
   out.back().hint = fmt::format(
       "{}`--prefer first` or `--prefer second` decides",
-      styles ? "one api drives lanes as vectors, the other as threads, and each sees its own; "
-             : "are both of one chip? ");
+      styles ? "one api sees lanes as vectors, the other as threads; " : "are both of one chip? ");
   return out;
 }
 
@@ -110,12 +109,11 @@ struct MergeRequest {
 };
 
 void declare(Options& options, MergeRequest& r) {
-  options.add_option("FIRST", r.first, "a file, or a name of the library").required();
-  options.add_option("SECOND", r.second, "what to take values from that the first lacks")
-      .required();
-  options.add_option("-o,--output", r.output, "the profile to write (default: to stdout)")
+  options.add_option("FIRST", r.first, "file, or name in the library").required();
+  options.add_option("SECOND", r.second, "profile with values that the first lacks").required();
+  options.add_option("-o,--output", r.output, "profile to write (default: stdout)")
       .type_name("FILE");
-  options.add_option("--prefer", r.prefer, "what stands where they disagree: first or second")
+  options.add_option("--prefer", r.prefer, "which one wins where they disagree: first or second")
       .type_name("WHICH")
       .one_of({"first", "second"});
   options.add_format({Format::yaml, Format::json});
@@ -123,14 +121,14 @@ void declare(Options& options, MergeRequest& r) {
 
 std::string summary(const hwdesc::Merged& merged, const MergeRequest& r) {
   std::string out =
-      fmt::format("{} values and entries of {} added\n", merged.taken.size(), r.second);
+      fmt::format("{} values and entries of {} added\n", merged.added.size(), r.second);
   if (!merged.conflicts.empty())
     out += fmt::format("where both disagree ({}), {} stands\n", merged.conflicts.size(),
                        r.prefer == "second" ? r.second : r.first);
   return out;
 }
 
-// Where the profile goes, or what was done.
+// Writes the profile, and reports it.
 ExitCode conclude(const hwdesc::Merged& merged, const MergeRequest& r, bool disputed, Format format,
                   const Context& context) {
   if (format == Format::json) print_json(to_json(merged));
@@ -146,7 +144,7 @@ ExitCode conclude(const hwdesc::Merged& merged, const MergeRequest& r, bool disp
   return ExitCode::ok;
 }
 
-// A probe calls every GPU a gpu.
+// A probe does not know mobile GPUs: it calls each a gpu.
 bool of_other_kinds(const hwdesc::Profile& a, const hwdesc::Profile& b) {
   const auto kind = [](const hwdesc::Profile& p) {
     return p.chip_class == "mobile_gpu" ? std::string("gpu") : p.chip_class;

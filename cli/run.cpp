@@ -29,40 +29,41 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("DIR", r.bundle, "a bundle that `assay compile` wrote").required();
+  options.add_option("DIR", r.bundle, "bundle that `assay compile` wrote").required();
   options
       .add_option("--device", r.device,
                   "see `assay devices` (default: the first that runs the bundle's api)")
       .type_name("ID");
-  options.add_option("--repeat", r.run.repeat, "timed runs; their median is reported")
+  options.add_option("--repeat", r.run.repeat, "timed runs, of which the median is reported")
       .type_name("N")
       .capture_default_str()
       .range(1, 1000000);
-  options.add_option("--warm-up", r.run.warm_up, "runs before those")
+  options.add_option("--warm-up", r.run.warm_up, "untimed runs before them")
       .type_name("N")
       .capture_default_str()
       .range(0, 1000000);
   options
       .add_option("--patience", r.run.patience,
-                  "for so long timed runs are repeated while disturbed, or not as probed")
+                  "time for repeating runs that were disturbed or not as probed")
       .type_name("SECONDS")
       .capture_default_str()
       .range(0, 3600);
   options.add_flag("--recorded", r.run.recorded,
-                   "time all launches recorded and handed over as one, too");
+                   "also time one launch of all kernels, recorded as a graph");
   options.add_flag("--check", r.check, "compare with a float64 evaluation; exit 1 if wrong");
   options.add_flag("--check-programs", r.check_programs,
-                   "check every program alone; exit 1 if wrong");
-  options.add_option("--reference", r.reference, "outputs to compare with, raw float32")
+                   "check each program alone; exit 1 if wrong");
+  options.add_option("--reference", r.reference, "reference outputs, raw float32")
       .type_name("FILE");
-  options.add_option("--input", r.input, "inputs, raw float32; else random from --seed")
-      .type_name("FILE");
-  options.add_option("--seed", r.seed, "of random inputs").type_name("N").capture_default_str();
+  options.add_option("--input", r.input, "inputs, raw float32 (default: random)").type_name("FILE");
+  options.add_option("--seed", r.seed, "seed of random inputs")
+      .type_name("N")
+      .capture_default_str();
   options
       .add_option("--calibration", r.calibration,
-                  "show what it makes of the prediction, too; see `assay calibrate`")
+                  "also print calibrated predictions; see `assay calibrate`")
       .type_name("FILE.yaml");
-  options.add_option("--summary", r.summary, "write the result as JSON here too").type_name("FILE");
+  options.add_option("--summary", r.summary, "also write the result as JSON").type_name("FILE");
   options.add_format();
 }
 
@@ -97,7 +98,7 @@ Result<Ready> prepare(const Request& r) {
   return ready;
 }
 
-// The device is opened again for the run itself; here only to say which exit code it is.
+// Decides the exit code; the run opens the device again.
 Diags device_fault(const toolkit::Bundle& bundle, const std::string& device) {
   if (!bundle.no_kernels.empty()) return {};
   const Result<hwdesc::Target> target = toolkit::target_of(bundle.profile, bundle.api);
@@ -119,7 +120,7 @@ Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& rea
 std::vector<std::string> row(const std::string& name, double predicted, double low, double high,
                              const toolkit::Times& t, const std::string& bound,
                              const std::optional<toolkit::Span>& calibrated) {
-  std::vector<std::string> out = {shortened(name, 32),
+  std::vector<std::string> out = {shortened(name, kLabelWidth),
                                   duration(predicted),
                                   duration(low) + " .. " + duration(high),
                                   duration(t.median),
@@ -141,18 +142,18 @@ void print_verdict(const toolkit::Verdict& v) {
 }
 
 void print_recorded(const toolkit::RecordedSummary& r, const toolkit::Times& one_by_one) {
-  fmt::print("recorded and handed over as one: {}, {:.2f} of launches one by one; ",
+  fmt::print("recorded as one launch: {}, {:.2f} of separate launches; ",
              duration(r.measured.median), r.measured.median / one_by_one.median);
   if (r.predicted)
     fmt::print("predicted {} ({} .. {}), {}\n", duration(r.predicted->seconds),
                duration(r.predicted->low), duration(r.predicted->high),
                percent(toolkit::prediction_error(r.predicted->seconds, r.measured.median)));
   else
-    fmt::print("not predicted: the profile does not know launch.graph\n");
+    fmt::print("not predicted: launch.graph is unknown in the profile\n");
 }
 
-void print_as_probed(const toolkit::AsProbed& now, int batches) {
-  fmt::print("around it multiply-adds ran at {:.2f}", now.multiply_adds);
+void print_as_probed(const probe::AsProbed& now, int batches) {
+  fmt::print("around the timed runs multiply-adds ran at {:.2f}", now.multiply_adds);
   if (now.dirty_remote_read > 0)
     fmt::print(", and units read each other's data at {:.2f},", now.dirty_remote_read);
   fmt::print(" of the profile's rate{}\n",
@@ -161,8 +162,9 @@ void print_as_probed(const toolkit::AsProbed& now, int batches) {
 
 void print_as_it_ran(const toolkit::Summary& s) {
   fmt::print(
-      "for units as near to each other as they were: predicted {} ({} .. {}), {}; operators are "
-      "off by {:.1f} % on average, by {:.1f} % as the profile has them\n",
+      "for the placement of units at that time: predicted {} ({} .. {}), {}; mean error of "
+      "operators "
+      "{:.1f} %, {:.1f} % with the profile's placement\n",
       duration(s.as_it_ran->seconds), duration(s.as_it_ran->low), duration(s.as_it_ran->high),
       percent(toolkit::prediction_error(s.as_it_ran->seconds, s.measured.median)),
       100 * toolkit::mean_error(s, true), 100 * toolkit::mean_error(s, false));
@@ -174,7 +176,7 @@ void print_text(const toolkit::Summary& s) {
   if (s.calibrated) rows[0].insert(rows[0].end(), {"calibrated", "interval", "error"});
   for (const toolkit::OperatorSummary& o : s.operators)
     rows.push_back(
-        row(o.name, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
+        row(o.label, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
   rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, "", s.calibrated));
   fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),

@@ -11,7 +11,6 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
-#include "simulator/estimate.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
@@ -29,21 +28,21 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("PATH", r.path, "a bundle's directory, a plan or a program").required();
+  options.add_option("PATH", r.path, "directory of a bundle, plan, or program").required();
   options
       .add_option("--profile", r.profile,
-                  "a file, or a name of the library; a bundle's own when not given")
+                  "file, or name in the library (default: the bundle's own)")
       .type_name("PROFILE");
-  options.add_option("--api", r.simulate.api, "of the profile; its first when not given")
+  options.add_option("--api", r.simulate.api, "api of the profile (default: its first)")
       .type_name("NAME");
-  options.add_flag("--cold", r.simulate.cold, "of a program: the caches hold nothing of it");
+  options.add_flag("--cold", r.simulate.cold, "of a program: with cold caches");
   options.add_flag("--recorded", r.simulate.recorded,
-                   "launches are recorded and handed over as one");
+                   "one launch of all kernels, recorded as a graph");
   options
       .add_option("--calibration", r.calibration,
-                  "show what it makes of the estimates, too; see `assay calibrate`")
+                  "also print calibrated estimates; see `assay calibrate`")
       .type_name("FILE.yaml");
-  options.add_flag("--explain", r.explain, "every term behind each time");
+  options.add_flag("--explain", r.explain, "print the terms of each estimate");
   options.add_overrides(r.overrides);
   options.add_format();
 }
@@ -53,7 +52,7 @@ struct Simulated {
   std::vector<toolkit::Span> calibrated;  // per step; none: no calibration was given
 };
 
-// With what the calibration makes of each step.
+// With the calibrated times of each step.
 Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profile,
                              const std::string& path) {
   const Result<toolkit::Calibration> calibration = load_calibration_for(path, profile, s.api);
@@ -92,7 +91,7 @@ Json to_json(const Simulated& simulated) {
   const toolkit::Simulation& s = simulated.simulation;
   Json steps = Json::array();
   for (size_t i = 0; i < s.steps.size(); ++i) {
-    Json step = {{"name", s.steps[i]}};
+    Json step = {{"name", s.steps[i]}, {"label", s.labels[i]}};
     step.update(toolkit::to_json(s.estimates[i]));
     if (!simulated.calibrated.empty()) step["calibrated"] = to_json(simulated.calibrated[i]);
     steps.push_back(std::move(step));
@@ -105,11 +104,11 @@ Json to_json(const Simulated& simulated) {
 
 std::string interval(double low, double high) { return duration(low) + " .. " + duration(high); }
 
-std::vector<std::string> row(const std::string& name, const model::Estimate& e,
+std::vector<std::string> row(const std::string& name, const toolkit::Estimate& e,
                              const toolkit::Span* calibrated) {
   const double gflops = e.seconds > 0 ? e.flops / e.seconds * 1e-9 : 0;
-  std::vector<std::string> out = {shortened(name, 32), duration(e.seconds), interval(e.low, e.high),
-                                  fmt::format("{:.1f}", gflops), e.bound};
+  std::vector<std::string> out = {shortened(name, kLabelWidth), duration(e.seconds),
+                                  interval(e.low, e.high), fmt::format("{:.1f}", gflops), e.bound};
   if (calibrated != nullptr)
     out.insert(out.end(),
                {duration(calibrated->seconds), interval(calibrated->low, calibrated->high)});
@@ -123,13 +122,13 @@ void print_text(const Simulated& simulated, bool explain) {
   const bool both = !simulated.calibrated.empty();
   if (both) rows[0].insert(rows[0].end(), {"calibrated", "interval"});
   for (size_t i = 0; i < s.steps.size(); ++i)
-    rows.push_back(row(s.steps[i], s.estimates[i], both ? &simulated.calibrated[i] : nullptr));
+    rows.push_back(row(s.labels[i], s.estimates[i], both ? &simulated.calibrated[i] : nullptr));
   const toolkit::Span total = toolkit::sum_of(simulated.calibrated);
   if (s.steps.size() > 1) rows.push_back(row("total", s.total, both ? &total : nullptr));
   fmt::print("{} on {}\n{}", s.name, s.profile, table(rows));
   if (!explain) return;
   for (size_t i = 0; i < s.steps.size(); ++i)
-    fmt::print("\n{}\n{}", s.steps[i], simulator::explain(s.estimates[i]));
+    fmt::print("\n{}\n{}", s.labels[i], toolkit::explanation(s.estimates[i]));
 }
 
 }  // namespace

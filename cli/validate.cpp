@@ -28,19 +28,21 @@ struct Request {
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("--profile", r.profile, "a file, or a name of the library")
+  options.add_option("--profile", r.profile, "file, or name in the library")
       .type_name("PROFILE")
       .required();
   options.add_option("--device", r.validate.device, "see `assay devices`")
       .type_name("ID")
       .capture_default_str();
-  options.add_option("--suite", r.suite, "operators, quick, or a file of your own")
+  options.add_option("--suite", r.suite, "operators, quick, or a file")
       .type_name("SUITE")
       .capture_default_str();
-  options.add_option("-o,--output", r.output, "the table to write; .svg and .journal go beside it")
+  options
+      .add_option("-o,--output", r.output,
+                  "table to write; a .svg and a .journal file are written beside it")
       .type_name("FILE.csv")
       .required();
-  options.add_option("--programs", r.validate.programs, "per operator")
+  options.add_option("--programs", r.validate.programs, "programs per operator")
       .type_name("N")
       .capture_default_str()
       .range(2, 10000);
@@ -48,21 +50,19 @@ void declare(Options& options, Request& r) {
       .type_name("N")
       .capture_default_str()
       .range(1, 10000);
-  options.add_option("--seed", r.validate.seed, "of the programs that are drawn")
+  options.add_option("--seed", r.validate.seed, "seed for drawing programs")
       .type_name("N")
       .capture_default_str();
-  options.add_option("--api", r.validate.api, "of the profile; its first when not given")
+  options.add_option("--api", r.validate.api, "api of the profile (default: its first)")
       .type_name("NAME");
-  const console::Option resume =
-      options.add_flag("--resume", r.validate.resume, "go on with the operators the journal lacks");
-  options
-      .add_option("--from", r.from,
-                  "judge again the times that such a journal keeps; no device is touched")
+  const console::Option resume = options.add_flag("--resume", r.validate.resume,
+                                                  "run only the operators that the journal lacks");
+  options.add_option("--from", r.from, "compare an earlier journal's times with today's estimates")
       .type_name("FILE.journal")
       .excludes(resume);
   options
       .add_option("--calibration", r.calibration,
-                  "show the figures with this one, too; see `assay calibrate`")
+                  "also print calibrated figures; see `assay calibrate`")
       .type_name("FILE.yaml");
   options.add_overrides(r.overrides);
   options.add_format();
@@ -81,14 +81,14 @@ struct Ready {
 Result<Ready> prepare(Request& r) {
   for (const char* other : {".svg", ".journal"})
     if (r.output.ends_with(other))
-      return error(fmt::format("-o {}: the table is text in columns; its {} goes beside it",
-                               r.output, other),
-                   "such as -o table.csv");
+      return error(
+          fmt::format("-o {}: the table is CSV; its {} is written beside it", r.output, other),
+          "such as -o table.csv");
   if (const Diags unwritable = check_writable(r.output); !unwritable.empty()) return unwritable;
   r.validate.journal = beside(r.output, ".journal");
   if (r.validate.resume && !file_exists(r.validate.journal))
     return error("--resume: there is no journal " + r.validate.journal,
-                 "leave it out to measure anew");
+                 "leave it out to start anew");
   Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
   if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
   if (!profile) return profile.diags();
@@ -102,7 +102,7 @@ Result<Ready> prepare(Request& r) {
   return ready;
 }
 
-// Of measuring; kept times know their api themselves.
+// For a measurement; journals know their api.
 Diags misfits(const Ready& ready, const toolkit::ValidateOptions& options) {
   const Result<hwdesc::Target> target = toolkit::target_of(ready.profile, options.api);
   return target && ready.calibration
@@ -112,12 +112,12 @@ Diags misfits(const Ready& ready, const toolkit::ValidateOptions& options) {
 
 Diags device_fault(const Ready& ready, const toolkit::ValidateOptions& options) {
   const Result<hwdesc::Target> target = toolkit::target_of(ready.profile, options.api);
-  if (!target) return {};  // said by validate itself
+  if (!target) return {};  // reported by validate itself
   const auto opened = toolkit::open_ready(options.device, *target);
   return opened ? Diags{} : opened.diags();
 }
 
-constexpr double kOtherPace = 0.04;
+constexpr double kOtherRate = 0.04;
 
 std::vector<std::string> row(const toolkit::OperatorScore& o) {
   return {shortened(o.name, 44),
@@ -153,12 +153,11 @@ void print_text(const toolkit::Validation& v, const toolkit::Score& s) {
       "the samples\n",
       duration(s.spent.choose), duration(s.spent.reference), duration(s.spent.build),
       duration(s.spent.run), s.disturbed * 100);
-  if (s.pace && std::abs(*s.pace - 1) > kOtherPace)
+  if (s.multiply_add_ratio && std::abs(*s.multiply_add_ratio - 1) > kOtherRate)
     fmt::print(
-        "multiply-adds ran {:.2f} times as fast as the profile says (median): so much of each "
-        "error may be the clock's; "
-        "probe again just before to see without\n",
-        *s.pace);
+        "multiply-adds ran at {:.2f} of the profile's rate (median), which may explain as much of "
+        "each error; probe again right before to exclude it\n",
+        *s.multiply_add_ratio);
 }
 
 Diags write_files(const toolkit::Validation& v, const std::string& output) {
@@ -211,8 +210,8 @@ ExitCode conclude(const toolkit::Validation& v, const Request& r, const Ready& r
   if (static_cast<int>(v.operators.size()) == v.total)
     return score.wrong == 0 ? ExitCode::ok : ExitCode::no;
   std::fflush(stdout);
-  fmt::print(stderr, "interrupted after {} of {} operators; --resume goes on\n", v.operators.size(),
-             v.total);
+  fmt::print(stderr, "interrupted after {} of {} operators; --resume continues\n",
+             v.operators.size(), v.total);
   return ExitCode::interrupted;
 }
 

@@ -1,4 +1,5 @@
-# Debian's cross compiler for 64-bit Arm, with the libraries that scripts/aarch64.sh unpacks beside the build.
+# Debian's cross compiler for 64-bit Arm, with the libraries that scripts/aarch64.sh unpacks
+# beside the build.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,6 +1,6 @@
-# assay_library(NAME deps...): one static library per source folder, with those of its sub-folders that have no
-# CMakeLists.txt of their own; warnings are errors.
-# assay_test(NAME LABELS ... DEPS ...): one gtest executable per test folder.
+# assay_library(NAME deps...): one static library per source folder, with those of its sub-folders
+# that have no CMakeLists.txt of their own; warnings are errors. assay_test(NAME LABELS ... DEPS
+# ...): one gtest executable per test folder.
 
 # -Wno-restrict: g++ 12 reports it falsely for "literal" + std::string (GCC bug 105329).
 set(ASSAY_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Werror -Wno-restrict)
@@ -22,8 +22,9 @@ function(assay_flags target)
   endif()
 endfunction()
 
-# Headers of the standard library and of fmt that most files take, and of GoogleTest for tests, are parsed once. A launcher
-# such as ccache does better without, and whoever wants every file to name what it takes builds with this off.
+# Headers of the standard library and of fmt that most files take, and of GoogleTest for tests,
+# are parsed once. A launcher such as ccache does better without, and whoever wants every file to
+# name what it takes builds with this off.
 if(CMAKE_CXX_COMPILER_LAUNCHER OR ASSAY_SANITIZE OR ASSAY_FUZZ OR ASSAY_PROBE_ONLY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(precompile OFF)
 else()
@@ -31,7 +32,8 @@ else()
 endif()
 option(ASSAY_PRECOMPILE "common headers are parsed once" ${precompile})
 
-# assay_precompile(TARGET NAME headers... OPTIONS options...): TARGET shares the precompiled headers of this name.
+# assay_precompile(TARGET NAME headers... OPTIONS options...): TARGET shares the precompiled
+# headers of this name.
 function(assay_precompile target name)
   if(NOT ASSAY_PRECOMPILE)
     return()

@@ -1,9 +1,10 @@
-# assay_together(TARGET): small files of a target are compiled eight at a time, which saves reading the same headers and
-# making the same templates for each. Files that give the same name to things of their own (a constant, a struct, a
-# function at the start of a line) go into different groups, and a file that calls something as a header of its folder does
-# goes alone, so that nobody has to think of names in other files. Groups are made when CMake runs: a name that an edit brings into
-# a group twice is reported as a redefinition until `cmake build` runs again. Developing, where one file changes, is faster
-# without: -DASSAY_TOGETHER=OFF.
+# assay_together(TARGET): small files of a target are compiled eight at a time, which saves
+# reading the same headers and making the same templates for each. Files that give the same name
+# to things of their own (a constant, a struct, a function at the start of a line) go into
+# different groups, and a file that calls something as a header of its folder does goes alone, so
+# that nobody has to think of names in other files. Groups are made when CMake runs: a name that
+# an edit brings into a group twice is reported as a redefinition until `cmake build` runs again.
+# Developing, where one file changes, is faster without: -DASSAY_TOGETHER=OFF.
 option(ASSAY_TOGETHER "small files are compiled together" ${ASSAY_PRECOMPILE})
 set(ASSAY_FILES_TOGETHER 8)
 

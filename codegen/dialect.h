@@ -26,8 +26,8 @@ struct Structure {
   GroupMemory group_memory = GroupMemory::body;
   Ids ids = Ids::variable;
   bool mixed_operands = false;          // a scalar operand of + - * / is broadcast by the language
-  bool separate_displacements = false;  // an address is an address and a constant, where compilers
-                                        // do better with these than with their sum
+  bool separate_displacements = false;  // constants are added to an address, not to its index, for
+                                        // compilers that then fold them into a displacement
   bool operator==(const Structure&) const = default;
 };
 
@@ -35,11 +35,10 @@ struct ElementType {
   std::string scalar;                        // the type's name
   Template literal;                          // {digits}
   std::optional<std::string> infinity, nan;  // integers have none
-  bool only_moved =
-      false;      // loaded, stored, and given to matrix instructions: nothing is computed on it
-  int lanes = 0;  // of its widest vector; 0: as vector_widths say of its bytes
+  bool only_moved = false;  // only loaded, stored and passed to matrix instructions; no arithmetic
+  int lanes = 0;            // of its widest vector; 0: as vector_widths say of its bytes
   std::optional<Template>
-      narrow;  // {scalar} {a}: takes back what the language computed in a wider type
+      narrow;  // {scalar} {a}: narrows what the language computed in a wider type
   bool operator==(const ElementType&) const = default;
 };
 
@@ -49,8 +48,8 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
-// A way of writing an operation: which one compiles to the fastest code is the compiler's matter
-// (apis.<name>.forms).
+// One of several spellings of an operation. Which one is fastest depends on the compiler, so it is
+// measured (apis.<name>.forms).
 struct Form {
   std::string name;  // "a*b+c", mad, fma
   Template text;

@@ -1,6 +1,6 @@
-// Runs a loop kernel as it stands, statement by statement: the oracle of the printed code, and the
-// counter of what is executed. Checks every access against its buffer's bounds (prefetches touch
-// nothing). Registers and scratch are NaN until they are written.
+// Interprets a loop kernel statement by statement: the oracle for printed code, and the counter of
+// executed operations. Checks every access against its buffer's bounds (prefetches touch nothing).
+// Registers and scratch are NaN until they are written.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ void Interpreter::run(const ir::Store& s) {
   ++counts.vector_stores;
 }
 
-// One group after the other: every step is one of its own.
+// Groups run one after the other, so every addition is atomic.
 void Interpreter::run(const ir::AtomicAdd& s) {
   const Lanes lanes = value(s.value);
   const int64_t at = ir::evaluate(s.index, indices);
@@ -66,15 +66,15 @@ void Interpreter::run(const ir::AtomicAdd& s) {
   ++counts.arithmetic;
 }
 
-// Nobody comes while a group looks: it sees all of them at once, or never. Where others gave up all
-// may have come before.
+// Groups run one after the other, so no other arrives while one polls: the first look decides. If
+// earlier groups gave up, all may have arrived already.
 void Interpreter::run(const ir::DeviceBarrier& s) {
   const double all = value(s.all).front();
-  double& come = element(s.id, ir::evaluate(s.index, indices), "addition to", &s.index);
+  double& arrived = element(s.id, ir::evaluate(s.index, indices), "addition to", &s.index);
   double& looks = registers[static_cast<size_t>(s.looks)].front();
-  const double found = come;
-  come += 1;
-  if (found < all) looks = come < all || looks < 1 ? 0 : looks - 1;
+  const double found = arrived;
+  arrived += 1;
+  if (found < all) looks = arrived < all || looks < 1 ? 0 : looks - 1;
   ++counts.arithmetic;
 }
 
@@ -118,7 +118,7 @@ double& Interpreter::element(int buffer, int64_t at, const char* access, const i
                           all.size())};
 }
 
-// An element of an image is the sum of its texel, halves first.
+// An element of an image is the sum of its texel: (x + y) + (z + w).
 double Interpreter::found(int buffer, int64_t at, const ir::Index* index) {
   const int64_t n = kernel.buffers[static_cast<size_t>(buffer)].texel;
   if (n == 1) return element(buffer, at, "load from", index);

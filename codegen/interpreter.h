@@ -27,28 +27,28 @@ struct Interpreter {
   std::vector<std::vector<double>> scratch{};  // per buffer; empty for arguments
   std::vector<Lanes> registers{};              // of the wave that runs
   std::vector<int64_t> indices{};
-  // The first wave of a group runs ahead of the others from barrier to barrier, so that what they
-  // have not stored yet is missed, and what they have not read yet is lost.
+  // The first wave of a group runs ahead of the others from barrier to barrier. So a missing
+  // barrier shows: the wave reads what others have not stored, or overwrites what they still read.
   struct Wave {
     std::vector<Lanes> registers;
     std::vector<int64_t> indices;
   };
-  struct Step {  // statements of a block, or a loop's variable
+  struct Step {  // statements of a block, or an assignment to a loop's variable
     const ir::Block* block = nullptr;
     size_t begin = 0, end = 0;
     int var = -1;
     int64_t value = 0;
   };
   std::vector<Wave> others{};
-  std::vector<Step> behind{};  // what the others have yet to do
-  std::map<const ir::Stmt*, bool> meets{};
+  std::vector<Step> pending{};                       // what the other waves have yet to do
+  std::map<const ir::Stmt*, bool> barriers_found{};  // per statement: does it contain one
 
   void run_group(int64_t group);
   void run_waves(const ir::Block& block);
   void step(const Step& s);
   void step_ahead(const Step& s) {
     step(s);
-    behind.push_back(s);
+    pending.push_back(s);
   }
   void catch_up();
   bool has_barrier(const ir::Stmt& s);

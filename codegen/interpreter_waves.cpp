@@ -1,4 +1,4 @@
-// Groups, and the waves that work on one side by side.
+// Groups, and the concurrent waves of a group.
 #include "codegen/interpreter.h"
 #include "ir/graph.h"
 
@@ -28,23 +28,24 @@ void Interpreter::catch_up() {
   for (Wave& w : others) {
     std::swap(registers, w.registers);
     std::swap(indices, w.indices);
-    for (const Step& s : behind) step(s);
+    for (const Step& s : pending) step(s);
     std::swap(registers, w.registers);
     std::swap(indices, w.indices);
   }
-  behind.clear();
+  pending.clear();
 }
 
 bool Interpreter::has_barrier(const ir::Stmt& s) {
-  if (const auto known = meets.find(&s); known != meets.end()) return known->second;
+  if (const auto known = barriers_found.find(&s); known != barriers_found.end())
+    return known->second;
   bool has = std::holds_alternative<ir::Barrier>(s.node);
   if (const auto* loop = std::get_if<ir::For>(&s.node)) has = has_barrier(loop->body);
   if (const auto* branch = std::get_if<ir::If>(&s.node))
     has = has_barrier(branch->then_body) || has_barrier(branch->else_body);
-  return meets[&s] = has;
+  return barriers_found[&s] = has;
 }
 
-// What leads to a barrier is the same for all waves: verify() has seen to it.
+// Control flow around a barrier is uniform over the waves, as verify() has checked.
 void Interpreter::run_waves(const ir::Block& block) {
   for (size_t i = 0; i < block.size(); ++i) {
     size_t end = i;

@@ -16,7 +16,7 @@ namespace {
 
 using yaml::Node;
 
-constexpr int kLargest = 1024;  // of a shape
+constexpr int kLargest = 1024;  // m, n or k
 
 struct Reader : YamlReader {
   int size(const Node& shape, std::string_view key) {
@@ -37,7 +37,7 @@ struct Reader : YamlReader {
   std::vector<Need> needs(const Node& n);
 };
 
-// Every element is held, by as many workers as any other.
+// Every element is held by the same number of workers.
 void Reader::cover(const Node& at, const ir::TaskMapping& m, int rows, int cols) {
   if (m.rows() != rows || m.cols() != cols)
     return fail(at,
@@ -146,7 +146,7 @@ Result<Instruction> parse_instruction(std::string_view text, std::string_view fi
   for (const auto& [key, f] : {std::pair<const char*, const ir::Fragment&>{"a", i.a}, {"b", i.b}})
     if (f.mapping.workers() != i.workers() && root.find(key) != nullptr)
       r.fail(*root.find(key),
-             fmt::format("it is dealt to {} workers, c to {}", f.mapping.workers(), i.workers()));
+             fmt::format("it is held by {} workers, c by {}", f.mapping.workers(), i.workers()));
   const Node* spellings = has_error(r.diags) ? nullptr : r.need(root, "spellings");
   if (spellings != nullptr && spellings->kind != Node::Kind::map)
     r.fail(*spellings, "expected a map from dialects to their text");

@@ -1,6 +1,6 @@
-// Matrix instructions as data: hw_profiles/isa/<name>.yaml says of one its shape, where the
-// elements of its operands lie (task mappings, ir/task_mapping.h), and how each dialect that has it
-// spells it. A new one is a file, nothing else.
+// Matrix instructions as data. hw_profiles/isa/<name>.yaml holds an instruction's shape, which lane
+// holds which elements of its operands (ir/task_mapping.h), and its text in each dialect that has
+// it. A new instruction is a new file, without code.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace assay::codegen {
 
-// Of a device: a fact that is at least so much, where `value` is a number, or else has this word.
+// A requirement on a device: the fact is at least `value` if that is a number, else has this word.
 struct Need {
   std::string fact, value;
   bool operator==(const Need&) const = default;
@@ -32,13 +32,12 @@ struct Instruction {
   std::map<std::string, InstructionSpelling, std::less<>> spellings;  // by dialect
 };
 
-// Errors: every unknown or missing key, mappings that do not cover their operand once (of what
-// several workers hold: as often) or have another number of workers than the others, unknown holes;
-// each with its place.
+// Errors: unknown or missing keys, unknown holes, mappings that do not cover every element of their
+// operand equally often, or whose worker counts differ. Each error has its place in the file.
 Result<Instruction> parse_instruction(std::string_view text, std::string_view file);
 
-// Of the library.
-std::string_view instruction_text(std::string_view name);  // "": there is none of that name
+// From the library inside the binary.
+std::string_view instruction_text(std::string_view name);  // "" if there is none
 std::vector<std::string> instruction_names();
 Result<Instruction> find_instruction(const std::string& name);
 

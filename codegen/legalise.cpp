@@ -40,7 +40,7 @@ class Legaliser final : public SplitVectors {
   std::set<int> unsupported_;
 };
 
-// Those that the type has of its own, or the dialect's, which count elements of 4 bytes.
+// The element type's own widths, or else the dialect's, which count elements of 4 bytes.
 std::vector<int> Legaliser::widths_of(ir::DType dtype) const {
   const auto& all = dialect_.capabilities.vector_widths;
   const auto type = dialect_.types.find(dtype);
@@ -61,7 +61,7 @@ Legaliser::Shape Legaliser::shape_of(int lanes, ir::DType dtype) {
   int best = 0;
   for (const int w : widths_of(dtype))
     if (w <= lanes && lanes % w == 0) best = std::max(best, w);
-  // A vector of one-lane pieces is no vector code: say so instead.
+  // Pieces of one lane are no vector code, so this is an error.
   if (best == 0 || (best == 1 && lanes > 1)) {
     unsupported_.insert(lanes);
     return {1, lanes};
@@ -96,7 +96,7 @@ Value make(ValueOp op, const Value& like, std::vector<Value> args) {
   return v;
 }
 
-// Operations the dialect does not spell, by others that every dialect spells.
+// Replaces operations that the dialect does not spell by ones that every dialect spells.
 Value Legaliser::lowered(Value v) const {
   if (v.op == ValueOp::fma && dialect_.find("fma") == nullptr) {
     Value product = make(ValueOp::mul, v, {v.args[0], v.args[1]});

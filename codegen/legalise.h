@@ -1,5 +1,5 @@
-// A kernel in the terms its dialect has: vectors wider than it can spell are split, operations it
-// lacks are written with others. Internal to codegen.
+// Rewrites a kernel for its dialect: splits vectors wider than it can spell, and expresses missing
+// operations by others. Internal to codegen.
 #pragma once
 
 #include "codegen/dialect.h"

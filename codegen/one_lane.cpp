@@ -65,7 +65,7 @@ ir::Kernel OneLane::run() {
   return out;
 }
 
-// A thread has one value of so many lanes.
+// A thread has one lane of every `width`.
 OneLane::Shape OneLane::shape_of(int lanes, ir::DType) {
   if (lanes != 1 && lanes % width_ != 0) unsupported_.insert(lanes);
   return {std::max(1, lanes / width_), 1};
@@ -78,8 +78,7 @@ Value scalar(ValueOp op, ir::DType dtype) {
   return v;
 }
 
-// A load of this thread's element; beyond the lanes that are read it has the number that stands for
-// them.
+// A load of this thread's element. Threads beyond `count` get the fill value `number`.
 Value OneLane::element(const Value& v, const ir::Index& index, int piece) const {
   Value number = scalar(ValueOp::constant, v.dtype);
   number.number = v.number;
@@ -136,9 +135,8 @@ bool OneLane::is_copy(const ir::Stmt& s) const {
   return false;
 }
 
-// Conditions and bounds hold the group and loops, never the lane: all threads meet at every
-// barrier. Inside a copy there is nobody to wait for. Kernels of several waves have barriers of
-// their own.
+// Conditions and bounds depend on the group and on loops, never on the lane, so all threads reach
+// every barrier. A copy needs no barrier inside. Kernels of several waves have their own barriers.
 ir::Block OneLane::block(const ir::Block& b) {
   if (kernel_.waves > 1 || is_copy(b)) return SplitVectors::block(b);
   ir::Block to;
@@ -189,7 +187,7 @@ void OneLane::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
   }
 }
 
-// All threads have come before the first one says so, and go on when it has seen the others.
+// All threads arrive before the first one signals, and continue once it has seen the other groups.
 void OneLane::add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s) {
   ir::If first{{lane_below(1)}, {}, {}};
   SplitVectors::add_device_barrier(first.then_body, s);

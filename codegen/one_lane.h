@@ -7,10 +7,10 @@
 
 namespace assay::codegen {
 
-// `width` threads per wave. What a thread stages in scratch the others read: barriers stand around
-// copies, where the kernel has none of its own. Values of one lane are computed by all threads and
-// stored by the first of each wave. Pre: verify(kernel) is empty. Errors: a vector that neither
-// fills the threads of a group, nor fills them several times over.
+// `width` threads per wave. Threads read what others stage in scratch, so copies get barriers
+// around them where the kernel has none. Values of one lane are computed by all threads and stored
+// by the first of each wave. Pre: verify(kernel) is empty. Errors: a vector whose lanes are no
+// multiple of `width`.
 Result<ir::Kernel> one_lane(const ir::Kernel& kernel, int width);
 
 }  // namespace assay::codegen

@@ -7,14 +7,14 @@ namespace {
 
 struct Place {
   OpaquePointer first;
-  int64_t last = 0;  // constant
+  int64_t last = 0;  // the highest constant offset
 };
 
 class Finder {
  public:
   Finder(const ir::Kernel& kernel, int var) : kernel_(kernel), var_(var) {}
 
-  // False: there is something else in the block than values computed.
+  // False: the block does more than compute values, so it has no opaque pointers.
   bool read(const ir::Block& block) {
     return std::all_of(block.begin(), block.end(), [&](const ir::Stmt& s) {
       if (const auto* assign = std::get_if<ir::Assign>(&s.node)) {

@@ -1,9 +1,8 @@
-// Pointers that a loop walks: what it loads at places of which only constants tell one from the
-// other. A compiler that knows how a pointer came about may write each address as base, index and a
-// long displacement, and such an operand takes a slot of its own beside the operation: clang 14
-// does so, and a product of 30 rows by one vector of 64 bytes took a quarter longer. A dialect's
-// `walked_*` takes the pointer in a name whose origin is not known; the displacements are left to
-// the addresses.
+// Pointers whose provenance is hidden from the compiler: one per group of loads in a loop whose
+// addresses differ only by constants. A compiler that knows the provenance may address each load as
+// base, index and a long displacement. Such an operand takes an issue slot of its own. clang 14
+// does so: a product of 30 rows by one vector of 64 bytes took a quarter longer. A dialect's
+// `opaque_*` copies the pointer into a name of unknown provenance; addresses add displacements.
 #pragma once
 
 #include <vector>
@@ -14,13 +13,13 @@ namespace assay::codegen {
 
 struct OpaquePointer {
   int buffer = -1;
-  ir::Index place;  // the first of those it loads
+  ir::Index place;  // the lowest element that is loaded through it
   bool operator==(const OpaquePointer&) const = default;
 };
 
-// Of an innermost loop that stores nothing: places from which it loads vectors, or elements for all
-// lanes, at two constants and more, which it moves. Only what is loaded whatever happens, from
-// arguments that are read only and from the group's own memory.
+// For an innermost loop without stores: addresses that vary with the loop and from which it loads
+// vectors or splats at two or more constant offsets. Only unconditional loads count, of read-only
+// arguments and of group memory.
 std::vector<OpaquePointer> opaque_pointers(const ir::Kernel& kernel, const ir::For& loop);
 
 }  // namespace assay::codegen

@@ -1,5 +1,5 @@
-// Index expressions as 64-bit integer arithmetic. What the variables' ranges tell decides between
-// plain and floor division, and which bounds need no test.
+// Index expressions as 64-bit integer arithmetic. The variables' ranges decide between plain and
+// floor division, and which bounds need no test.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr int kUnary = 15, kProduct = 13, kSum = 12;
 constexpr const char* kConstantElement = "constant_element";
 constexpr const char* kAddress = "address";
-constexpr const char* kElementApart = "element_apart";
+constexpr const char* kGatheredElement = "element_apart";
 
 Text parenthesised(Text t, int level) {
   return t.level < level ? Text{"(" + t.text + ")", kCallLevel} : t;
@@ -38,7 +38,7 @@ Text print_term(Printer& p, const ir::Term& t) {
   return text;
 }
 
-// The variable of a term that is bound last, and so moves it in the innermost loop.
+// The variable of a term that is bound last: the innermost loop that changes the term.
 int last_bound(const ir::Term& t) {
   int last = t.var;
   for (const ir::Index& i : t.of)
@@ -48,8 +48,8 @@ int last_bound(const ir::Term& t) {
 
 }  // namespace
 
-// What outer loops move stands first: sums are taken from the left, and g++, which regroups none of
-// signed numbers, computes what a loop does not move before it.
+// Terms of outer loops come first. Sums associate to the left, and g++ does not reassociate signed
+// integers, so it hoists exactly the loop-invariant prefix.
 Text print_index(Printer& p, const ir::Index& index) {
   std::vector<const ir::Term*> terms;
   for (const ir::Term& t : index.terms)
@@ -94,15 +94,15 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 
 namespace {
 
-struct Way {  // to an element
-  std::string from;
+struct BaseAndIndex {  // of an element
+  std::string base;
   ir::Index index;
 };
 
-// From the walked pointer from which only a constant leads to it, or from the beginning of its
-// buffer; where constants stand apart, from an address that lies between that and the element.
-Way way_to(Printer& p, int buffer, const ir::Index& index) {
-  for (const auto& [pointer, name] : p.walked)
+// The base is an opaque pointer at a constant distance from the element, or else the buffer. With
+// `separate_displacements` it is the buffer plus the variable terms, and the constant is the index.
+BaseAndIndex base_and_index(Printer& p, int buffer, const ir::Index& index) {
+  for (const auto& [pointer, name] : p.opaque_pointers)
     if (pointer.buffer == buffer && pointer.place.terms == index.terms)
       return {name, ir::constant(index.offset - pointer.place.offset)};
   const std::string& name = p.buffer_name(buffer);
@@ -110,19 +110,19 @@ Way way_to(Printer& p, int buffer, const ir::Index& index) {
   if (!p.dialect.structure.separate_displacements || index.offset <= 0 || index.terms.empty() ||
       ir::range_of(rest, p.ranges).low < 0)
     return {name, index};
-  const Text between = p.spell(kAddress, {{"buffer", {name}}, {"index", print_index(p, rest)}});
-  return {parenthesised(between, kCallLevel).text, ir::constant(index.offset)};
+  const Text base = p.spell(kAddress, {{"buffer", {name}}, {"index", print_index(p, rest)}});
+  return {parenthesised(base, kCallLevel).text, ir::constant(index.offset)};
 }
 
-Text print_way(Printer& p, const char* spelling, int buffer, const ir::Index& index) {
-  const Way way = way_to(p, buffer, index);
-  return p.spell(spelling, {{"buffer", {way.from}}, {"index", print_index(p, way.index)}});
+Text print_access(Printer& p, const char* spelling, int buffer, const ir::Index& index) {
+  const BaseAndIndex at = base_and_index(p, buffer, index);
+  return p.spell(spelling, {{"buffer", {at.base}}, {"index", print_index(p, at.index)}});
 }
 
 }  // namespace
 
 Text print_address(Printer& p, int buffer, const ir::Index& index) {
-  return print_way(p, kAddress, buffer, index);
+  return print_access(p, kAddress, buffer, index);
 }
 
 bool is_single(const Printer& p, int buffer) {
@@ -132,12 +132,12 @@ bool is_single(const Printer& p, int buffer) {
 
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
   return is_single(p, buffer) ? print_element_at(p, buffer, print_index(p, index))
-                              : print_way(p, "element", buffer, index);
+                              : print_access(p, "element", buffer, index);
 }
 
-Text print_element_apart(Printer& p, int buffer, const ir::Index& index) {
-  const bool own = p.has(kElementApart) && p.buffer(buffer).space == ir::Space::plain;
-  return own ? print_way(p, kElementApart, buffer, index) : print_element(p, buffer, index);
+Text print_gathered_element(Printer& p, int buffer, const ir::Index& index) {
+  const bool own = p.has(kGatheredElement) && p.buffer(buffer).space == ir::Space::plain;
+  return own ? print_access(p, kGatheredElement, buffer, index) : print_element(p, buffer, index);
 }
 
 Text print_element_at(Printer& p, int buffer, const Text& index) {

@@ -9,7 +9,7 @@
 namespace assay::codegen {
 namespace {
 
-// Pointers of a loop get names at the top of its body, where the dialect has a word for that.
+// Declares a loop's opaque pointers at the top of its body, where the dialect spells them.
 void name_opaque(Printer& p, const ir::For& s) {
   if (p.threads > 1) return;
   for (OpaquePointer& pointer : opaque_pointers(p.kernel, s)) {
@@ -22,7 +22,7 @@ void name_opaque(Printer& p, const ir::For& s) {
                                  {"scalar", {p.scalar_name(b.dtype)}},
                                  {"pointer", print_address(p, pointer.buffer, pointer.place)}})
                       .text);
-    p.walked.emplace_back(std::move(pointer), name);
+    p.opaque_pointers.emplace_back(std::move(pointer), name);
   }
 }
 
@@ -45,7 +45,7 @@ void print(Printer& p, const ir::For& s) {
   if (p.has("loop")) p.line(p.spell("loop", {}).text);
   if (s.unroll > 0 && p.has("unroll"))
     p.line(p.spell("unroll", {{"n", {std::to_string(s.unroll)}}}).text);
-  // What looks whether a loop came to its end needs its variable afterwards.
+  // The check whether the loop completed reads its variable after the loop.
   const bool checked = p.has("loop_check");
   if (checked) p.line(fmt::format("{} {} = 0;", type, name));
   p.line(checked
@@ -53,7 +53,7 @@ void print(Printer& p, const ir::For& s) {
              : fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", type, name, name, end.text, name));
   name_opaque(p, s);
   print_block(p, s.body);
-  p.walked.clear();
+  p.opaque_pointers.clear();
   p.line("}");
   if (checked) p.line(p.spell("loop_check", {{"name", {name}}, {"end", end}}).text);
 }
@@ -85,7 +85,7 @@ void print(Printer& p, const ir::Locate& s) {
 
 void print(Printer& p, const ir::Assign& s) {
   Text value = print_value(p, s.value);
-  if (p.held[static_cast<size_t>(s.reg)] && p.has("pin"))
+  if (p.pinned[static_cast<size_t>(s.reg)] && p.has("pin"))
     value = p.spell("pin", {{"a", value}, {"type", {p.type_name(s.value.dtype, s.value.lanes)}}});
   p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(s.reg)], value.text));
 }
@@ -171,7 +171,7 @@ void print(Printer& p, const ir::MatrixMultiply& s) {
   p.line(fill(spelling->second.text, fillings).text);
 }
 
-// A lane after the other, in their order.
+// Lane by lane, in order.
 void print(Printer& p, const ir::AtomicAdd& s) {
   const int lanes = s.value.lanes;
   Text value = print_value(p, s.value);
@@ -192,8 +192,8 @@ void print(Printer& p, const ir::AtomicAdd& s) {
   }
 }
 
-// What is found to be added to is less than `all`, unless somebody gave up: everybody looks at
-// least once.
+// Atomic arrival counter: each group adds 1, then polls with additions of 0 until the counter
+// reaches `all` or its polls are used up.
 void print(Printer& p, const ir::DeviceBarrier& s) {
   const std::string found = fmt::format("t{}", p.temporaries++),
                     &looks = p.register_names[static_cast<size_t>(s.looks)];

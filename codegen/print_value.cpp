@@ -1,5 +1,5 @@
-// Values as expressions. Comparisons are masks of the language where a select consumes them, and
-// the numbers 1 and 0 elsewhere.
+// Values as expressions. A comparison is a mask of the language where a select consumes it, and
+// the number 1 or 0 elsewhere.
 #include <fmt/format.h>
 
 #include <array>
@@ -27,7 +27,7 @@ constexpr std::pair<ValueOp, std::string_view> kSpellings[] = {
 };
 // clang-format on
 
-// Of the operations that have operands.
+// For operations that have operands.
 std::string_view spelling_of(ValueOp op) {
   for (const auto& [known, name] : kSpellings)
     if (known == op) return name;
@@ -65,7 +65,7 @@ Text list(Printer& p, const Value& v, const std::vector<std::string>& items) {
                  {{"type", type_of(p, v)}, {"items", {fmt::format("{}", fmt::join(items, ", "))}}});
 }
 
-// One element in every lane: written as a scalar where the language broadcasts it.
+// One element in every lane, written as a scalar where the language broadcasts implicitly.
 bool is_uniform(const Value& v) {
   return v.lanes > 1 && (v.op == ValueOp::constant || v.op == ValueOp::splat);
 }
@@ -96,7 +96,7 @@ Text print_gather(Printer& p, const Value& v, int64_t stride) {
   if (v.lanes == 1) return print_element(p, v.id, v.index);
   std::vector<std::string> items;
   for (int l = 0; l < v.lanes; ++l)
-    items.push_back(l < v.count ? print_element_apart(p, v.id, v.index + l * stride).text
+    items.push_back(l < v.count ? print_gathered_element(p, v.id, v.index + l * stride).text
                                 : print_number(p, v.dtype, v.number).text);
   return list(p, v, items);
 }
@@ -156,17 +156,15 @@ Text print_guard(Printer& p, const Value& v) {
                             {"b", print_value(p, v.args[1])}});
 }
 
-// What a language computes with scalars of a narrow type in a wider one is made narrow again after
-// each operation.
+// Languages promote scalars of narrow types, so each operation's result is narrowed again.
 Text narrowed(Printer& p, const Value& v, Text text) {
   const auto type = p.dialect.types.find(v.dtype);
   if (v.lanes > 1 || type == p.dialect.types.end() || !type->second.narrow) return text;
   return fill(*type->second.narrow, {{"scalar", {type->second.scalar}}, {"a", std::move(text)}});
 }
 
-// + - * / and multiply-add: a scalar operand is broadcast where the dialect says so, but the
-// product of two scalars would no longer be a vector operation. Functions take operands of one
-// type.
+// + - * / and multiply-add: the language broadcasts a scalar operand where the dialect says so. One
+// operand stays a vector, else the operation would be scalar. Functions take operands of one type.
 Text print_arithmetic(Printer& p, const Value& v) {
   const Template* t = p.dialect.find(spelling_of(v.op), v.dtype);
   const bool a_is_scalar = is_uniform(v.args[0]), mixes = t != nullptr && t->level < kCallLevel;

@@ -27,9 +27,9 @@ struct Printer {
   int threads;                    // of a group; 1: lanes are vectors
   std::vector<ir::Range> ranges;  // of the index variables bound so far
   std::vector<std::string> index_names, buffer_names, register_names;
-  std::vector<bool> held;  // registers
+  std::vector<bool> pinned;  // per register
   std::vector<std::pair<OpaquePointer, std::string>>
-      walked;  // pointers of the loop that is printed, and their names
+      opaque_pointers;  // of the loop that is printed, and their names
   std::string out;
   int depth = 0;
   int temporaries = 0;
@@ -58,12 +58,12 @@ std::string print_conditions(Printer& p, const std::vector<ir::Condition>& condi
 // The address of an element of a buffer, and the element itself.
 Text print_address(Printer& p, int buffer, const ir::Index& index);
 Text print_element(Printer& p, int buffer, const ir::Index& index);
-Text print_element_apart(Printer& p, int buffer,
-                         const ir::Index& index);  // one of a vector's, where they lie apart
+Text print_gathered_element(Printer& p, int buffer,
+                            const ir::Index& index);  // one lane's of a gather
 Text print_element_at(Printer& p, int buffer, const Text& index);
 Text print_texel(Printer& p, int buffer, const Text& column,
-                 const Text& row);  // of an image, by place
-// Elements have no addresses in the language: each is read on its own.
+                 const Text& row);  // of an image
+// The language has no addresses of these elements, so vectors are built element by element.
 bool is_single(const Printer& p, int buffer);
 
 // A value with the type it has; lanes == 1 is a scalar.

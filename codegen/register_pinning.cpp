@@ -12,7 +12,7 @@ class Reader {  // invariant: each vector has an element per register
     for (const ir::Stmt& s : block) std::visit([&](const auto& node) { read(node, loop); }, s.node);
   }
 
-  std::vector<bool> held() const {
+  std::vector<bool> pinned() const {
     std::vector<bool> out(uses_.size());
     for (size_t r = 0; r < out.size(); ++r)
       out[r] = loaded_[r] && assigned_[r] == 1 && uses_[r] > 1;
@@ -25,7 +25,7 @@ class Reader {  // invariant: each vector has an element per register
     return v.op == load || v.op == splat || v.op == gather;
   }
 
-  static bool moves(const ir::Value& v, int loop) {
+  static bool varies_with(const ir::Value& v, int loop) {
     return loop >= 0 && ir::depends_on(v.index, loop);
   }
 
@@ -40,7 +40,7 @@ class Reader {  // invariant: each vector has an element per register
     const auto r = static_cast<size_t>(s.reg);
     ++assigned_[r];
     const ir::Value& from = s.value.op == ir::ValueOp::guard ? s.value.args[0] : s.value;
-    loaded_[r] = is_load(from) && moves(from, loop);
+    loaded_[r] = is_load(from) && varies_with(from, loop);
     use(s.value);
   }
 
@@ -74,7 +74,7 @@ class Reader {  // invariant: each vector has an element per register
 std::vector<bool> pinned_registers(const ir::Kernel& kernel) {
   Reader reader(kernel.registers.size());
   reader.read(kernel.body, -1);
-  return reader.held();
+  return reader.pinned();
 }
 
 }  // namespace assay::codegen

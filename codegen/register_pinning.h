@@ -1,8 +1,8 @@
-// Values that are loaded once and used by several operations. A compiler that runs short of
-// registers loads them again for each, since it sees that the memory has not changed, and a loop of
-// multiply-adds then waits for its load pipes: g++ 12 does so for a product of four rows and three
-// vectors of 32 bytes, all of which fit into 16 registers. A dialect's `held` keeps it from knowing
-// where the value came from.
+// Values that are loaded once and used by several operations. A compiler short of registers may
+// rematerialise the load at each use, as the memory has not changed. A loop of multiply-adds is
+// then bound by its load ports. g++ 12 does so for a product of four rows and three vectors of 32
+// bytes, although all of it fits into 16 registers. A dialect's `pin` hides where the value was
+// loaded from.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,8 @@
 
 namespace assay::codegen {
 
-// Per register: assigned once, from memory, to what each iteration of the innermost loop around it
-// loads anew, and used more than once. What a loop does not move is left to compilers, which load
-// it before the loop.
+// Per register: assigned once, by a load whose address varies with the innermost loop around it,
+// and used more than once. Loop-invariant loads are left to compilers, which hoist them.
 std::vector<bool> pinned_registers(const ir::Kernel& kernel);
 
 }  // namespace assay::codegen

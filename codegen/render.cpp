@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
-// Names of a kernel are free text: numbered, with what C does not allow left out.
+// Names in a kernel are free text. Identifiers are numbered, with `_` for what C does not allow.
 std::vector<std::string> identifiers(char prefix, const std::vector<std::string>& names) {
   std::vector<std::string> out;
   for (const std::string& name : names) {
@@ -45,18 +45,18 @@ int64_t scratch_piece(const ir::Buffer& b) {
   return (b.elements * ir::bytes_of(b.dtype) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A kernel's frame in a launch of its own, or among others that one launch runs through.
+// The code around a body: an entry of its own, or a case of a sequence of launches.
 enum class Frame { entry, sequence };
 
 constexpr const char* kEntry = "entry";
 constexpr const char* kEntrySimt = "entry_simt";
 
 struct FrameText {
-  std::string declarations;  // of buffers that the whole text sees
+  std::string declarations;  // of buffers at file scope
   std::string parameters, entry_parameters, arguments;
 };
 
-// The group, and the lane where lanes are threads.
+// Parameters for the group's number, and for the lane's where lanes are threads.
 std::string own_parameters(Printer& p) {
   std::string out = p.spell("parameter_group", {{"name", {p.index_names[0]}}}).text;
   if (p.kernel.lane >= 0)
@@ -66,15 +66,14 @@ std::string own_parameters(Printer& p) {
   return out;
 }
 
-// What its spellings end with.
+// The suffix of its spellings.
 std::string kind_of(const ir::Buffer& b) {
   if (b.scope == ir::Scope::scratch) return "scratch";
   if (b.space != ir::Space::plain) return b.space == ir::Space::image ? "image" : "constant";
   return b.written ? "out" : "in";
 }
 
-// Languages without pointers: buffers are declared around the body, which takes no part of them
-// along.
+// Languages without pointers: buffers are declared at file scope and are no parameters of the body.
 FrameText text_of_blocks(Printer& p) {
   FrameText f;
   int position = 0;
@@ -117,7 +116,7 @@ FrameText text_of(Printer& p, Frame frame) {
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
     const std::string own = "entry_parameter_" + kind;
     const std::string parameter = p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text;
-    if (!parameter.empty()) f.entry_parameters += parameter + ", ";  // group memory may need none
+    if (!parameter.empty()) f.entry_parameters += parameter + ", ";  // group memory may have none
     f.arguments += p.spell(argument + kind, fillings).text + ", ";
     if (scratch)
       offset += scratch_piece(b);
@@ -128,7 +127,7 @@ FrameText text_of(Printer& p, Frame frame) {
   return f;
 }
 
-// The body as a function. Returns its name.
+// Prints the body as a function and returns its name.
 std::string print_body(Printer& p, const FrameText& frame) {
   const std::string body = p.kernel.name + "_body";
   p.out += frame.declarations;
@@ -196,7 +195,7 @@ Diags complaints(const Printer& p) {
 
 void append(Diags& all, Diags more) { all.insert(all.end(), more.begin(), more.end()); }
 
-// Several kernels on their way into one translation unit.
+// A translation unit under construction.
 struct Unit {
   const Dialect& dialect;
   Frame frame;
@@ -253,7 +252,7 @@ Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads_of_
       index_names(identifiers('i', k.index_names)),
       buffer_names(identifiers('p', names_of(k.buffers))),
       register_names(identifiers('r', names_of(k.registers))),
-      held(pinned_registers(k)) {
+      pinned(pinned_registers(k)) {
   ranges[0] = {0, std::max<int64_t>(0, k.groups - 1)};
   if (k.lane >= 0) ranges[static_cast<size_t>(k.lane)] = {0, int64_t{threads} * k.waves - 1};
 }

@@ -1,8 +1,8 @@
 // Loop kernel -> source text of a kernel language, by its dialect.
 //
-// A dialect (hw_profiles/dialects/<name>.yaml) holds typed capabilities (read by hwdesc) and
-// spellings (read here): `{hole}` templates with precedence, headers `when: feature`. No loops and
-// no conditions in it: structure is decided here.
+// A dialect (hw_profiles/dialects/<name>.yaml) holds typed capabilities and spellings: `{hole}`
+// templates with precedence, and headers `when: feature`. It has no loops and no conditions, since
+// structure is decided here.
 #pragma once
 
 #include <span>
@@ -16,24 +16,24 @@ namespace assay::codegen {
 
 struct Dialect;  // codegen/dialect.h
 
-// One translation unit with all `kernels`; each becomes a body (a function of its buffers and one
-// group) and an entry  extern "C" void <name>(void* const* args, void* scratch, int64_t
-// group_begin, int64_t group_end)  that runs the body for a range of groups (cpp; other dialects:
-// their own entry around the same body). Errors: what the dialect can not spell, naming kernel and
-// operation.
-// `threads` above 1: lanes are threads, so many to a wave; a body then takes its thread's number
-// too.
+// One translation unit with all `kernels`. Each becomes a body, a function of its buffers and one
+// group, and an entry that runs the body for a range of groups. In cpp the entry is
+//   extern "C" void <name>(void* const* args, void* scratch,
+//                          int64_t group_begin, int64_t group_end)
+// and other dialects have their own. Errors: what the dialect can not spell, with its kernel.
+// `threads` above 1: lanes are threads, that many per wave, and a body also takes its thread's
+// number.
 Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                            int threads = 1);
 
-// One kernel `name` that runs launch after launch of any of `kernels` (launch rows name them by
-// position), with the units in step: what a static schedule over all of a plan is run by. Errors:
-// as render; a dialect without `sequence`.
+// One kernel `name` that executes a sequence of launches of `kernels` (launch rows name them by
+// position), with all units synchronised between launches. It runs a plan's static schedule.
+// Errors: as render; a dialect without `sequence`.
 Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                                     const std::string& name);
 bool has_sequence(const Dialect& dialect);
 
-// Bytes of scratch the entry needs, aligned pieces included.
+// Bytes of scratch the entry needs, padding included.
 int64_t scratch_bytes(const ir::Kernel& kernel);
 
 }  // namespace assay::codegen

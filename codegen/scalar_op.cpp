@@ -98,8 +98,8 @@ int64_t apply_integer(ValueOp op, int64_t a, int64_t b, int64_t c) {
   }
 }
 
-// a b + c of numbers whose product is exact: of both f64 neighbours of the sum, the odd one, so
-// that a second rounding sees on which side of the middle it lies (Boldo and Melquiond, 2008).
+// a b + c rounded to odd, for numbers whose product is exact: of the sum's two f64 neighbours, the
+// odd one. The second rounding is then correct (Boldo and Melquiond, 2008).
 double fma_to_odd(double a, double b, double c) {
   const double p = a * b, s = p + c;
   if (!std::isfinite(s)) return s;

@@ -1,5 +1,5 @@
-// The table of everything a dialect may spell, with the holes each spelling may have. A spelling
-// that is not required and not given makes a kernel that needs it `unsupported`.
+// The table of everything a dialect may spell, with the holes each spelling may have. A kernel that
+// needs a missing optional spelling is `unsupported`.
 #pragma once
 
 #include <span>

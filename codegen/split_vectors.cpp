@@ -72,7 +72,7 @@ void SplitVectors::add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s)
   to.push_back({ir::DeviceBarrier{s.id, s.index, value(s.all, 0), piece_of(s.looks, 0)}});
 }
 
-// Its registers are taken as they are: whoever splits them has to leave them whole.
+// Its registers must stay whole: check_matrix() has recorded those that would be split.
 void SplitVectors::add(ir::Block& to, const ir::MatrixMultiply& s) {
   const ir::MatrixInstruction& i = kernel_.instructions[static_cast<size_t>(s.instruction)];
   check_matrix(i);

@@ -1,5 +1,5 @@
-// The walk that two rewritings of a kernel share: every vector becomes pieces, and each statement
-// about a vector one statement per piece. Internal to codegen.
+// The traversal that legalise and one_lane share: every vector becomes pieces, and each statement
+// about a vector becomes one statement per piece. Internal to codegen.
 #pragma once
 
 #include <vector>
@@ -28,11 +28,11 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   virtual void add_store(ir::Block& to, const ir::Store& s) = 0;
   virtual void add_atomic(ir::Block& to, const ir::AtomicAdd& s);
   virtual void add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s);
-  // Notes a matrix instruction whose registers would not stay whole.
+  // Records a matrix instruction whose registers would be split.
   virtual void check_matrix(const ir::MatrixInstruction& i) = 0;
   virtual ir::Block block(const ir::Block& b);
 
-  // A statement as those that take its place.
+  // Appends the statements that replace one.
   void add(ir::Block& to, const ir::Stmt& s);
   int piece_of(int reg, int piece) const {
     return pieces_of_[static_cast<size_t>(reg)][static_cast<size_t>(piece)];

@@ -1,5 +1,5 @@
-// What the files of this folder are read with: strict maps, words, numbers and templates, each
-// fault with its place. Internal to codegen.
+// Reads dialect and instruction files: strict maps, words, numbers and templates. Each error has
+// its place. Internal to codegen.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct YamlReader {
   Names words(const yaml::Node& map, std::string_view key);
   int word(const yaml::Node& map, std::string_view key, const Names& choices);
   int number(const yaml::Node& n, int most);  // from 1
-  // Only `holes` may be in it.
+  // A template with no other holes than `holes`.
   Template spelling(const yaml::Node& n, std::span<const std::string_view> holes);
   Template spelling(const yaml::Node& map, std::string_view key,
                     std::span<const std::string_view> holes);

@@ -1,5 +1,6 @@
-// Graph -> Plan, asking only the model. One function that reads as its list of passes:
-// simplify -> fold -> absorb -> layout -> fuse -> construct -> place -> schedule.
+// Graph -> Plan, asking only the model. compile.cpp reads as the list of its passes: canonicalise,
+// fold, fuse elementwise, split reductions, choose layouts, form tile-graphs, construct, place,
+// schedule.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/search/tile_graphs.h"
 #include "hwdesc/target.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
@@ -37,6 +39,10 @@ struct Compiled {
 // model needs.
 Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
                          const Options& options);
+
+// What the passes before construction make of a graph, for judging the model on its tile-graphs.
+// Errors: a target without the numbers the model needs.
+Result<TileGraphs> tile_graphs_of(const ir::Graph& graph, const hwdesc::Target& target);
 
 // The tensor expression of `matmul m=1000 n=777 k=513` and its like: one-operator graphs with
 // inputs for all operands (weights of convolutions are constants filled by a counter-based

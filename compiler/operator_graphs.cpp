@@ -1,4 +1,4 @@
-// The graphs of the one-operator texts: what each kind computes, with its parameters.
+// The graphs of one-operator texts: what each operator computes, and its parameters.
 #include "compiler/operator_graphs.h"
 
 #include <cmath>
@@ -334,13 +334,13 @@ ir::Graph make_layer_norm(const Values& v) {
   const int out = add_tensor(g, "y", m.shape, false);
   const std::vector<ir::Axis> row = {m.axes[0]};
   const double part = 1.0 / static_cast<double>(columns);
-  const ir::Scalar apart = apply(ir::ScalarOp::sub, ir::read(0), ir::read(1));
+  const ir::Scalar centred = apply(ir::ScalarOp::sub, ir::read(0), ir::read(1));
   add_node(
       g, reduction("layer_norm_sum", m.axes, {Matrix::at(x)}, ir::read(0), ir::Combiner::sum, sum));
   add_node(g, elementwise("layer_norm_mean", row, {Matrix::along(sum, 0)},
                           apply(ir::ScalarOp::mul, ir::read(0), ir::number(part)), mean));
   add_node(g, reduction("layer_norm_squares", m.axes, {Matrix::at(x), Matrix::along(mean, 0)},
-                        apply(ir::ScalarOp::mul, apart, apart), ir::Combiner::sum, squares));
+                        apply(ir::ScalarOp::mul, centred, centred), ir::Combiner::sum, squares));
   ir::Scalar spread = apply(
       ir::ScalarOp::add, apply(ir::ScalarOp::mul, ir::read(0), ir::number(part)), ir::number(1e-5));
   add_node(g, elementwise("layer_norm_scale", row, {Matrix::along(squares, 0)},
@@ -349,7 +349,7 @@ ir::Graph make_layer_norm(const Values& v) {
                           scale));
   ir::Scalar body =
       apply(ir::ScalarOp::add,
-            apply(ir::ScalarOp::mul, apply(ir::ScalarOp::mul, apart, ir::read(2)), ir::read(3)),
+            apply(ir::ScalarOp::mul, apply(ir::ScalarOp::mul, centred, ir::read(2)), ir::read(3)),
             ir::read(4));
   return finish(std::move(g),
                 elementwise("layer_norm", m.axes,

@@ -1,5 +1,4 @@
-// The kinds of one-operator graphs: name, parameters, and the graph they make. Internal to
-// compiler/.
+// The operators that `parse_operator` knows: name, parameters and graph. Internal to compiler/.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A Value<Q> with its dimension as data instead of as type, so that reading, printing, checking and
-// overriding values is ordinary code. Post-condition: from_any<Q>(to_any(v)) == v.
+// A Value<Q> whose dimension is data instead of a type, so that reading, printing, checking and
+// overriding need no templates. Post-condition: from_any<Q>(to_any(v)) == v.
 #pragma once
 
 #include "hwdesc/kinds.h"

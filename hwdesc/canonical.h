@@ -1,6 +1,6 @@
-// One order for what has none: the entries of YAML maps and of lists whose entries are found by
-// key. Where order says something (topology from outside in, memory near to far, the memories a
-// path goes through) it stays. Post-condition: canonical(canonical(p)) == canonical(p).
+// Sorts what has no order: entries of YAML maps and of lists addressed by key. Keeps the order that
+// has a meaning: topology from outside in, memory near to far, the memories of a path.
+// Post-condition: canonical(canonical(p)) == canonical(p).
 #pragma once
 
 #include "hwdesc/profile.h"

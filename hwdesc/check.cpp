@@ -43,22 +43,22 @@ Declared declared(const Profile& p) {
   return d;
 }
 
-// Beyond, arithmetic over a profile ends in nothing or in infinities.
+// Outside these bounds, arithmetic over a profile would underflow or overflow.
 constexpr double kLeast = 1e-18, kMost = 1e18;
 
-// Of these there is a whole number on every chip, and of all others of their name.
+// Keys whose values are whole numbers, wherever they occur.
 bool is_whole(const Path& path) {
   static constexpr const char* kNames[] = {"width", "waves", "groups", "threads", "ways", "count"};
   return std::find(std::begin(kNames), std::end(kNames), path.back()) != std::end(kNames);
 }
 
-// A quantity of 0 is a fault where it would say that the thing is not there.
+// A capacity, rate or count of 0 would mean that the thing does not exist, so it is a fault.
 bool may_be_zero(Dimension d) {
   return d == Dimension::latency || d == Dimension::seconds || d == Dimension::watts ||
          d == Dimension::joules;
 }
 
-class LeafChecks {  // leaf: what can be said of one value or one word
+class LeafChecks {  // leaf: checks of one value or one word
  public:
   LeafChecks(const Declared& declared, Findings& out) : declared_(declared), out_(out) {}
 
@@ -89,7 +89,7 @@ class LeafChecks {  // leaf: what can be said of one value or one word
   }
 
  private:
-  // Operations and element types are free words, but one thing has one name.
+  // Operations and element types are free words, but synonyms are refused.
   void check_op(const Path& path, const std::string& word) {
     const std::string instead = spelling_of_word(path.back(), word);
     if (!instead.empty())
@@ -150,7 +150,7 @@ bool is_name(const std::string& s) {
   });
 }
 
-// Keys are parts of paths: words, each once.
+// Keys are parts of paths, so they must be unique names.
 template <class List>
 void check_keys(Findings& out, const std::string& path, const List& list) {
   std::set<std::string> seen;
@@ -216,7 +216,7 @@ void check_places(Findings& out, const Profile& p) {
   }
 }
 
-// It decides nothing, but lists show it.
+// The class is for display only, so an unknown one is a warning.
 void check_class(Findings& out, const Profile& p) {
   const std::vector<std::string> known = {"cpu", "gpu", "mobile_gpu", "npu"};
   if (!p.chip_class.empty() && !contains(known, p.chip_class))

@@ -1,5 +1,5 @@
-// What a well-formed profile can still get wrong: names that are declared nowhere, sizes that are
-// not positive, intervals that do not hold their value, far memory counted in cycles.
+// Checks of a well-formed profile: undeclared names, sizes that are not positive, intervals that do
+// not hold their value, far memory counted in cycles.
 #pragma once
 
 #include <string>
@@ -21,8 +21,9 @@ struct Finding {
 // Faults (errors) and implausible values (warnings), in table order.
 std::vector<Finding> inconsistencies(const Profile& profile);
 
-// What predicting needs and the profile does not know: clocks.core, topology.unit, an f32 fma, one
-// memory. A probe that could not decide may leave such a profile; it parses and shows, no more.
+// What a prediction needs and the profile lacks: clocks.core, topology.unit, an f32 fma, one
+// memory. A probe without a result may leave such a profile. It parses and prints, but predicts
+// nothing.
 std::vector<Finding> missing_for_prediction(const Profile& profile);
 
 // Both, as messages without a place in a file.

@@ -14,7 +14,7 @@ bool is_far(const MemoryLevel& m) {
   return m.managed == Managed::explicit_ && (m.per == "device" || m.per == "host");
 }
 
-// Fractions of the whole, rising in both.
+// Points are fractions of the whole; bandwidth may not fall as units join.
 void check_shape(Findings& out, const std::string& path, std::vector<ShapePoint> shape) {
   std::erase_if(shape, [](const ShapePoint& s) { return !s.units.known() || !s.reaches.known(); });
   std::sort(shape.begin(), shape.end(), [](const ShapePoint& a, const ShapePoint& b) {
@@ -32,8 +32,7 @@ void check_shape(Findings& out, const std::string& path, std::vector<ShapePoint>
   }
 }
 
-// On-chip memories are built in powers of two: 40 MB of cache is 40 MiB written in a hurry. What
-// was measured is what it is.
+// On-chip memories have binary sizes: 40 MB of cache is usually 40 MiB. Measured sizes are exempt.
 void check_binary(Findings& out, const std::string& path, const MemoryLevel& m, Origin otherwise) {
   if (!m.capacity.known() || m.capacity.source.value_or(otherwise) == Origin::measured || is_far(m))
     return;
@@ -82,8 +81,8 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
   check_binary(out, path, m, otherwise);
 }
 
-// Warnings: a memory further away is as a rule slower and larger. Scratchpads stand beside caches,
-// so only memories managed alike are compared, and only those on one path.
+// Warns where a farther memory is faster or smaller. Compares caches with caches and scratchpads
+// with scratchpads, on one path.
 void check_order(Findings& out, const Profile& p) {
   for (size_t i = 0; i < p.memory.size(); ++i) {
     const MemoryLevel& far = p.memory[i];

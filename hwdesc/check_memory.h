@@ -1,4 +1,4 @@
-// What can be wrong with memories: each for itself, and with their order.
+// Checks of each memory, and of their order.
 #pragma once
 
 #include "hwdesc/findings.h"

@@ -11,7 +11,7 @@ namespace assay::hwdesc {
 
 namespace {
 
-// What a number may be: its interval, or where it has none itself alone.
+// The interval of a number, or the number itself where it has none.
 struct Range {
   Quantity low, high;
 };
@@ -19,9 +19,9 @@ struct Range {
 struct Place {
   FieldRow row;
   std::optional<Range> range;     // of a known number
-  std::optional<Range> absolute;  // the same without its clock; nullopt: nobody knows that clock
-  bool computed = false;          // from other values, without an interval
-  bool open = false;              // a place for a number that is not known
+  std::optional<Range> absolute;  // the same in seconds; nullopt: its clock's frequency is unknown
+  bool computed = false;          // derived or fitted, without an interval
+  bool open = false;              // the number is unknown
 };
 
 bool interval_known(const AnyValue& v) { return v.low && v.high; }
@@ -35,7 +35,7 @@ std::string text_of(const Range& r, Dimension d) {
          print_quantity(r.high.v, r.high.clock, d);
 }
 
-// A knee reaches from one of its two sizes to the other, so each of them may lie in between.
+// A knee is a range, so either of its ends may lie anywhere in it.
 void widen_knees(const Profile& profile, std::map<std::string, Place>& places) {
   for (const MemoryLevel& m : profile.memory) {
     if (!m.knee.from.known() || !m.knee.to.known()) continue;
@@ -55,7 +55,7 @@ std::optional<double> hertz_of(const Profile& profile, const std::string& clock)
   return std::nullopt;
 }
 
-// Ticks as seconds, per tick as per second.
+// Ticks in seconds, rates per tick in rates per second.
 std::optional<Range> without_clock(const Range& r, Dimension d, const Profile& profile) {
   if (r.low.clock.empty()) return r;
   const auto hz = hertz_of(profile, r.low.clock);
@@ -88,7 +88,7 @@ bool meet(const Range& a, const Range& b) {
   return std::max(a.low.v, b.low.v) <= std::min(a.high.v, b.high.v);
 }
 
-// Nothing: one counts ticks of a clock that nobody knows, the other does not.
+// nullopt: only one of them counts ticks of a clock whose frequency is unknown.
 std::optional<bool> meet(const Place& a, const Place& b) {
   if (!a.range || !b.range) return false;
   if (a.range->low.clock == b.range->low.clock) return meet(*a.range, *b.range);

@@ -1,13 +1,12 @@
-// What two profiles say differently, place by place, and whether that is more than their intervals
-// allow. Numbers are compared, not where they come from.
+// The differences of two profiles, field by field, and whether their intervals explain them.
+// Origins are not compared.
 //
-//   beyond         both have intervals and these do not meet; or one has none and lies outside the
-//   other's; or neither
-//                  has one; words that differ, and entries that only one has
-//   within         the intervals meet; ticks of a clock that is known are times. A knee is an
-//   interval itself: its from .. to untold         one of them does not know the value, or the
-//   clock whose ticks it counts; or both computed it from
-//                  others, which are compared themselves
+//   beyond         The intervals do not overlap; a number without one must equal or lie inside the
+//                  other's. Also words that differ, and entries that only one profile has.
+//   within         The intervals overlap. Ticks of a known clock are compared as times. A knee's
+//                  interval is its own range.
+//   untold         A value or the frequency of its clock is unknown, or both are computed from
+//                  others, which are compared themselves.
 //   circumstance   name, origin, references and identity: when and where, not what the chip is
 #pragma once
 
@@ -24,7 +23,7 @@ const char* word_of(Verdict verdict);
 
 struct Difference {
   std::string path;
-  std::string left, right;  // printed values; empty: that profile has no such place
+  std::string left, right;  // printed values; empty: that profile has no such field
   std::string left_interval, right_interval;  // "low .. high"; empty: not known
   Verdict verdict = Verdict::beyond;
   bool operator==(const Difference&) const = default;

@@ -1,5 +1,5 @@
-// The field table as data: what the schema and the reference page are written from. One node per
-// field, in table order, with the fields of its entries or parts below it.
+// The field table as data, for the schema and the reference page. One node per field in table
+// order; fields of entries and parts are its children.
 #pragma once
 
 #include <string>

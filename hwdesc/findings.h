@@ -1,4 +1,4 @@
-// How checks write down what they find.
+// Constructors of findings, for checks.
 #pragma once
 
 #include "hwdesc/check.h"

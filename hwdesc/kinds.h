@@ -1,5 +1,5 @@
-// What a member of a profile struct is: a value, a word, a list, a part. The C++ type alone
-// decides; nothing is guessed from the YAML text. Also how entries of lists are addressed.
+// The kind of a member of a profile struct (value, word, list, part), decided by its C++ type
+// alone, and how entries of lists are addressed.
 #pragma once
 
 #include <concepts>
@@ -81,8 +81,7 @@ concept NamedValues = NamedTraits<std::remove_const_t<T>>::value;  // {mma: 1200
 template <class T>
 concept AWord = std::same_as<std::remove_const_t<T>, std::string>;
 template <class T>
-concept ANumber = std::same_as < std::remove_const_t<T>,
-int > ;
+concept ANumber = std::same_as<int, std::remove_const_t<T>>;
 template <class T>
 concept AChoice = std::is_enum_v<std::remove_const_t<T>>;
 template <class T>
@@ -120,7 +119,7 @@ inline constexpr const char* kBareKey<Clock> = "max";
 template <>
 inline constexpr const char* kBareKey<ImageBorder> = "gives";
 
-// How an entry of a list is addressed in paths, `extends` and `!remove`. Empty: it can not be.
+// The key of a list entry in paths, `extends` and `!remove`. Empty: it has none.
 template <class T>
 std::string key_of(const T& entry) {
   return entry.name;

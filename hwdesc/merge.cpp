@@ -11,8 +11,7 @@
 namespace assay::hwdesc {
 namespace {
 
-// What a visitor of the field table needs to know where it is: path_ names the place being visited,
-// while Self::visit looks at what lies there.
+// Base of visitors that track their place: path_ names the field that Self::visit is called for.
 template <class Self>
 class AlongPaths {
  public:
@@ -39,8 +38,8 @@ class AlongPaths {
   Path path_;
 };
 
-// Where each member of a profile lies, lists and entries included. The table gives places of one
-// name one type.
+// Pointers to all members of a profile by path, lists and entries included. The field table gives
+// each path one type.
 class Places : public AlongPaths<Places> {
  public:
   explicit Places(const Profile& profile) { fields(*this, profile); }
@@ -66,8 +65,8 @@ class Places : public AlongPaths<Places> {
   std::map<std::string, const void*> at_;
 };
 
-// Whether a profile says nothing here. Of choices only the word `unknown` says so: the first of the
-// others is a statement like any other.
+// Whether a member says nothing. For choices only `unknown` does: a default such as the first
+// choice is a statement.
 template <class M>
 bool silent(const M& member) {
   if constexpr (AChoice<M>)
@@ -98,9 +97,9 @@ bool is_label(const std::string& path) {
          path.starts_with("apis.") || is_remark(path);
 }
 
-constexpr const char* kStyle = "execution.lanes.style";  // says nothing without lanes
+constexpr const char* kStyle = "execution.lanes.style";  // meaningless without lane modes
 
-// Counts and sizes beyond their intervals.
+// Counts and sizes whose intervals do not overlap.
 bool disagree(const AnyValue& a, const AnyValue& b) {
   if (a.dimension != Dimension::count && a.dimension != Dimension::bytes) return false;
   const double low = std::max(a.low.value_or(*a.value).v, b.low.value_or(*b.value).v);
@@ -108,8 +107,8 @@ bool disagree(const AnyValue& a, const AnyValue& b) {
   return low > high;
 }
 
-// A cache has one capacity; its knee, what it holds of streams and misses in flight are measured
-// shapes. Of the other memories an api may hand out less than there is.
+// Knees, hit curves and outstanding misses are measured, so they may differ by api. An api may also
+// expose less of an explicit memory than there is. A cache's capacity must agree.
 bool may_depend_on_api(const std::string& path, const Profile& profile) {
   for (const char* shape : {".knee.", ".cyclic_scan.", ".outstanding."})
     if (path.find(shape) != std::string::npos) return true;
@@ -118,7 +117,7 @@ bool may_depend_on_api(const std::string& path, const Profile& profile) {
   });
 }
 
-class Merger : public AlongPaths<Merger> {  // what it visits is the first profile
+class Merger : public AlongPaths<Merger> {  // visits the first profile
  public:
   Merger(const Profile& second, Origin first_source, std::optional<Prefer> prefer, Merged& out)
       : second_(second), places_(second), first_source_(first_source), prefer_(prefer), out_(out) {}
@@ -144,7 +143,7 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
  private:
   bool second_wins() const { return prefer_ == Prefer::second; }
 
-  // The profile's own origin is that of values that name none.
+  // Makes the second's default origin explicit where the first has another default.
   template <class Q>
   Value<Q> carried(Value<Q> v) const {
     if (v.known() && !v.source && second_.source != first_source_) v.source = second_.source;
@@ -184,7 +183,7 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
   template <class M>
   void take(const std::string& path, M& mine, const M& theirs) {
     mine = theirs;
-    out_.taken.push_back(path);
+    out_.added.push_back(path);
   }
 
   template <class M>
@@ -205,11 +204,12 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
       mine.push_back({name, item});
       if constexpr (NamedValues<M>) mine.back().second = carried(item);
       if (!path.starts_with("identity") && !path.starts_with("references"))
-        out_.taken.push_back(path + "." + name);
+        out_.added.push_back(path + "." + name);
     }
   }
 
-  // An entry of its own is the chip's structure where the first profile claims to know all of them.
+  // Whether an entry that one profile lacks is a conflict: caches and topology levels are, unless
+  // the list is empty, since a profile lists all of them or none.
   template <class Entry>
   bool structural(const Entry& entry, bool list_is_empty) const {
     if constexpr (std::same_as<Entry, TopologyLevel>)
@@ -220,8 +220,7 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
       return false;
   }
 
-  // Memory and topology have an order: an entry that only the second has stands behind the one
-  // before it there.
+  // Memory and topology are ordered: an added entry follows its predecessor of the second profile.
   template <class Entry>
   static constexpr bool kOrdered =
       std::same_as<Entry, MemoryLevel> || std::same_as<Entry, TopologyLevel>;
@@ -239,7 +238,7 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
           behind = static_cast<size_t>(it - mine.begin()) + 1;
         continue;
       }
-      if (key.empty()) continue;  // what has no name can not be told from what is there
+      if (key.empty()) continue;  // without a key it can not be matched
       const std::string place = path + "." + key;
       const bool disputed = structural(entry, was_empty);
       if (disputed) out_.conflicts.push_back({place, "-", "an entry", "", word_of(second_.source)});
@@ -247,12 +246,12 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
       auto added = entry;
       with_origin(added);
       mine.insert(mine.begin() + static_cast<std::ptrdiff_t>(behind++), std::move(added));
-      if (!disputed) out_.taken.push_back(place);
+      if (!disputed) out_.added.push_back(place);
     }
     dispute_absent(path, mine, theirs);
   }
 
-  // What the second would have to know of, too, and does not.
+  // Conflicts about entries that the second lacks.
   template <class List>
   void dispute_absent(const std::string& path, List& mine, const List& theirs) {
     const auto absent = [&](const auto& entry) {
@@ -266,7 +265,7 @@ class Merger : public AlongPaths<Merger> {  // what it visits is the first profi
     if (second_wins()) std::erase_if(mine, absent);
   }
 
-  // Values of an added entry keep where they come from.
+  // Makes the origin of an added entry's values explicit.
   template <class Entry>
   void with_origin(Entry& entry) const {
     const auto leaf = [&](const Path&, auto& member) {
@@ -297,8 +296,7 @@ void each_citation(Profile& p, See&& see) {
   fields(visitor, p);
 }
 
-// Keys of references are each profile's own: one that names another source in the first gets a key
-// that is free.
+// Renames keys of the second's references that name another source in the first.
 Profile with_keys_beside(Profile second, const Profile& first) {
   std::map<std::string, std::string> keys;
   for (auto& [key, text] : second.references) {
@@ -326,18 +324,17 @@ void drop_uncited(Profile& merged, const Profile& first) {
   });
 }
 
-// A path goes through memories: one of either profile through none that stands here does not stand
-// either.
+// Removes memories that were not merged from paths, and paths that have no memory left.
 void drop_dangling_paths(Merged& out) {
-  const auto stands = [&](const std::string& memory) {
+  const auto exists = [&](const std::string& memory) {
     return std::any_of(out.profile.memory.begin(), out.profile.memory.end(),
                        [&](const MemoryLevel& m) { return m.name == memory; });
   };
   std::erase_if(out.profile.paths, [&](auto& path) {
-    const bool went = !path.through.empty();
-    std::erase_if(path.through, [&](const std::string& memory) { return !stands(memory); });
-    if (!went || !path.through.empty()) return false;
-    std::erase(out.taken, "paths." + key_of(path));
+    const bool had_any = !path.through.empty();
+    std::erase_if(path.through, [&](const std::string& memory) { return !exists(memory); });
+    if (!had_any || !path.through.empty()) return false;
+    std::erase(out.added, "paths." + key_of(path));
     return true;
   });
 }

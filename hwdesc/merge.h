@@ -1,14 +1,13 @@
-// Two profiles of one chip, seen through different apis, as one: the first, and what only the
+// Merges two profiles of one chip, probed through different apis: the first, and what only the
 // second knows.
 //
-//   values      the first's stay; where it has none, or says unknown, the second's stand with their
-//   origin references  of values that were taken come along; where a key names another source in
-//   the first, under a key of their own entries     an api, pipe, operation, ... that only the
-//   second has is added conflicts   what both say of the chip's structure must agree: words, counts
-//   and sizes of topology, execution and
-//               memory (sizes beyond their intervals), the caches and levels there are. What was
-//               measured through another api otherwise (a rate, a latency) is no conflict: the
-//               first's stays
+//   values      The first's win. Where they are unknown, the second's are added with their origin.
+//   references  Those of added values are added, under a new key where the first uses the key
+//               for another source.
+//   entries     An api, pipe, operation, ... that only the second has is added.
+//   conflicts   Both must agree on the chip's structure: its caches and levels, and the words,
+//               counts and sizes of topology, execution and memory (within intervals). Rates and
+//               latencies may differ by api: the first's win.
 #pragma once
 
 #include <optional>
@@ -19,19 +18,19 @@
 
 namespace assay::hwdesc {
 
-enum class Prefer { first, second };  // what stands where both disagree
+enum class Prefer { first, second };  // which wins a conflict
 
 struct Conflict {
   std::string path;
   std::string first, second;                // printed values; "-": that profile has no such entry
-  std::string first_origin, second_origin;  // of values: where they come from; "": a word
+  std::string first_origin, second_origin;  // of values; "": a word
   bool operator==(const Conflict&) const = default;
 };
 
 struct Merged {
-  Profile profile;  // conflicts decided as preferred; without a preference as the first says
+  Profile profile;  // conflicts resolved as preferred; without a preference, the first's
   std::vector<Conflict> conflicts;  // in table order
-  std::vector<std::string> taken;  // paths of the second's values and entries that the first lacked
+  std::vector<std::string> added;   // paths of values and entries added from the second
 };
 
 Merged merge(const Profile& first, const Profile& second,

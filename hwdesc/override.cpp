@@ -81,11 +81,11 @@ Result<Override> parse_override(std::string_view text) {
   return out;
 }
 
-// How a pattern meets a path: not at all, at a structure above the leaf, or at the leaf itself.
+// How a pattern matches a path: not, at a structure above the leaf, or at the leaf itself.
 enum class Match { none, above, leaf };
 
-// Does pattern[i..] match the path from part `part` of key `key` on? A star takes a whole key, or,
-// where a key holds dots (compute fma.f32), one part of it.
+// Matches pattern[i..] with the path from part `part` of key `key` on. A star matches a whole key,
+// or one part of a key that holds dots (compute fma.f32).
 Match match_from(const std::vector<std::string>& pattern, size_t i,
                  const std::vector<std::vector<std::string>>& path, size_t key, size_t part) {
   if (key == path.size()) return i == pattern.size() ? Match::leaf : Match::none;
@@ -122,7 +122,7 @@ class Apply {  // leaf: changes what the override names
     }
     if constexpr (AValue<M>) {
       AnyValue any = to_any(member);
-      // Fractions and exponents describe a shape; scaling what they belong to leaves it as it is.
+      // Fractions and exponents describe a shape, which scaling a structure keeps.
       if (m == Match::above && any.dimension == Dimension::ratio) return;
       change_value(any);
       member = from_any<typename ValueTraits<M>::Quantity>(any);
@@ -247,9 +247,9 @@ void Apply::add(AnyValue& v) {
   derive(v);
 }
 
-// `path` begins as one of `known` and goes on with a word that none of those there is like: what
-// there is. "": it does not, or holds a star.
-std::string what_lies_where_it_goes_wrong(Path path, const std::vector<std::string>& known) {
+// Where the parent of `path` exists and none of its children is similar: a list of the children.
+// Otherwise, or with a star in the path, "".
+std::string children_where_it_fails(Path path, const std::vector<std::string>& known) {
   if (std::find(path.begin(), path.end(), "*") != path.end()) return "";
   std::vector<std::string> there;
   std::string word;
@@ -266,7 +266,7 @@ std::string what_lies_where_it_goes_wrong(Path path, const std::vector<std::stri
              : fmt::format("{} has: {}", dotted(path), fmt::join(there, ", "));
 }
 
-// The nearest of all places and of the structures above them.
+// Suggests the nearest of all paths, those of structures included.
 Diag Apply::unmatched(const Profile& profile) const {
   std::vector<std::string> known;
   walk(profile, [&](const Path& path, const auto&) {
@@ -278,7 +278,7 @@ Diag Apply::unmatched(const Profile& profile) const {
     }
   });
   const std::string near = nearest(change_.path_text, known);
-  const std::string there = what_lies_where_it_goes_wrong(change_.path, known);
+  const std::string there = children_where_it_fails(change_.path, known);
   return error_in(1, "no place '" + change_.path_text + "' in profile '" + profile.name + "'",
                   !there.empty() ? there
                   : near.empty() ? ""

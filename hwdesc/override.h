@@ -1,10 +1,10 @@
 // `path op value` changes a profile: `memory.hbm.bandwidth*=2`, `topology.unit.count=264`,
 // `memory.*.latency+=10 ns`. The same in `overrides:` of a file, on the command line, in sweeps.
 //
-//   =   sets a value, word, choice or fact; `=unknown` forgets a value
-//   *=  multiplies; on a structure all its known numbers, intervals too, but not its ratios
+//   =   sets a value, word, choice or fact; `=unknown` removes a value
+//   *=  multiplies a value, or all known numbers of a structure but its ratios; intervals scale too
 //   +=  adds a quantity of the same unit
-//   *   as a whole path segment stands for any key
+//   *   as a whole path segment matches any key
 //
 // A changed value becomes `derived`, and its `method` says what was done.
 #pragma once

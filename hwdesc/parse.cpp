@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kSchema = "assay/profile/1";
 constexpr size_t kMaxParents = 16;
 
-// Everything read so far: a profile, its parent, its parent's parent.
+// The documents read so far: a profile and its chain of parents.
 struct Reading {
   const Library& lib;
   Diags diags;
@@ -27,7 +27,7 @@ struct Reading {
 
 Profile read_file(Reading& reading, std::string_view text, std::string_view file);
 
-struct SetOrigin {  // leaf: names the origin of every value that relied on the default
+struct SetOrigin {  // leaf: makes the default origin explicit
   Origin origin;
   template <class M>
   void operator()(const Path&, M& member) const {
@@ -37,7 +37,7 @@ struct SetOrigin {  // leaf: names the origin of every value that relied on the 
   }
 };
 
-// The parent's values keep their origin when the child has another default.
+// Makes the origin of the parent's values explicit where the child has another default.
 void keep_origins(const yaml::Node& root, Profile& parent) {
   const yaml::Node* source = root.find("source");
   if (source == nullptr || source->kind != yaml::Node::Kind::scalar) return;
@@ -126,7 +126,7 @@ Profile read_file(Reading& reading, std::string_view text, std::string_view file
   return profile;
 }
 
-// The place of a path, or of the nearest thing around it that stands in a file.
+// A finding with the place of its path, or of the nearest enclosing node in a file.
 Diag placed(const Reading& reading, const Finding& finding) {
   std::string path = finding.path;
   for (;;) {

@@ -1,5 +1,5 @@
-// `assay/profile/1` text -> Profile. Nothing is opened here: what `extends` names is asked of a
-// callback. All complaints are collected, each with file, line, column, source line and a hint.
+// `assay/profile/1` text -> Profile. Opens no file: a callback finds the profile that `extends`
+// names. All faults are collected, each with file, line, column, source line and a hint.
 //
 //   schema: assay/profile/1
 //   extends: <name or relative file>     the parent's fields; lists merge by key, !remove deletes

@@ -1,7 +1,6 @@
 // Profile -> canonical YAML. Post-conditions: parse(print(p)) == canonical(p), and
-// print(parse(print(p))) is print(p), byte for byte. Neither the order of keys nor spaces, quotes
-// and comments of the file a profile was read from matter, so the hash of the text is the identity
-// of the profile.
+// print(parse(print(p))) is print(p), byte for byte. The order of keys, spaces, quotes and comments
+// of the file do not matter. So the hash of the text is the identity of the profile.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // A chip as plain structs: what `assay/profile/1` can say. CPU, GPU, mobile GPU and NPU share one
 // vocabulary; `chip_class` is for display only. Counts, capacities and rates are per instance of
-// `per`, never totals. The YAML names, units and meanings stand in hwdesc/fields.h, the one table
-// that drives parsing, printing, paths, overrides, diff and the schema.
+// `per`, never totals. hwdesc/fields.h gives the YAML key and the meaning of each member. That one
+// table drives parsing, printing, paths, overrides, diff and the schema.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ using NamedText = std::pair<std::string, std::string>;
 
 struct Clock {
   std::string name;  // e.g. core, memory
-  Value<Hertz> max;  // the highest the chip runs at
+  Value<Hertz> max;  // the highest frequency
   std::vector<std::pair<std::string, Value<Hertz>>>
       sustained;  // by load: `all`, `mma`, `avx512`, ...
   bool operator==(const Clock&) const = default;
@@ -39,11 +39,11 @@ struct Granule {
 };
 
 struct Registers {
-  std::string per;     // topology level that owns the file; on CPUs `unit`
+  std::string per;     // topology level that owns one register file; on CPUs `unit`
   Value<Count> count;  // registers of `width` bytes in one file
   Value<Bytes> width;  // 4 B for SIMT files; the vector's size for CPUs
   Value<Count> per_thread_max;
-  Value<Latency> spill;  // of an operation on a value that found no register
+  Value<Latency> spill;  // added to an operation on a spilled value
   Granule granule;
   bool operator==(const Registers&) const = default;
 };
@@ -68,13 +68,13 @@ struct Pipe {
   bool operator==(const Pipe&) const = default;
 };
 
-struct Knee {  // where the hit rate falls: from = largest size that still hits
+struct Knee {  // footprints over which the hit rate falls: all hits at `from`, none at `to`
   Value<Bytes> from, to;
   bool operator==(const Knee&) const = default;
 };
 
-// A width the chip can run in, and what differs in it from what `execution` and `pipes` say: AVX2
-// and AVX-512, wave 64 and wave 128 have registers, limits and rates of their own.
+// A lane width the chip can run in, such as AVX2 and AVX-512, or waves of 64 and 128 lanes. Members
+// that are given replace those of `execution` and `pipes` in this mode.
 struct LaneMode {
   Value<Count> width;                  // 32-bit lanes that issue together (warp, wavefront, vector)
   std::string name;                    // how the tool names it: avx512, wave64; may be empty
@@ -89,8 +89,7 @@ struct LaneMode {
 struct Lanes {
   LaneStyle style = LaneStyle::simt;
   std::vector<LaneMode> modes;
-  Value<Ratio> divergence;  // time of a branch that lanes of a wave disagree on, over that of one
-                            // they agree on
+  Value<Ratio> divergence;  // time of a divergent branch over that of a uniform one
   bool operator==(const Lanes&) const = default;
 };
 
@@ -100,7 +99,7 @@ struct Execution {
   Resident resident;
   Registers registers;
   Issue issue;
-  Knee code;  // a loop's straight-line body that still runs at full speed, and one that does not
+  Knee code;  // size of a straight-line loop body: full speed up to `from`, not at `to`
   bool operator==(const Execution&) const = default;
 };
 
@@ -108,32 +107,33 @@ enum class Managed { automatic, explicit_ };  // cache | code copies
 enum class WritePolicy { unknown, through, around, allocate };
 enum class CacheRole { unknown, inclusive, victim, memory_side };
 
-// One point of bandwidth against active units, both as fractions of the whole, so that it stays
-// meaningful when an override changes the number of units or the bandwidth.
+// One point of bandwidth by active units. Both are fractions of the whole, so that an override of
+// the number of units or of the bandwidth keeps the shape.
 struct ShapePoint {
   Value<Ratio> units;    // active units / all units
   Value<Ratio> reaches;  // bandwidth they reach / bandwidth of all
   bool operator==(const ShapePoint&) const = default;
 };
 
-inline constexpr int kShortRunBytes = 256;  // of the runs whose bandwidth is `apart`
+inline constexpr int kShortRunBytes = 256;  // of the runs of `short_run_read` and `short_run_write`
 
 struct MemoryBandwidth {
   Value<Bandwidth> read, write, copy, triad;
-  Value<Bandwidth> per_unit;  // what one unit alone reaches, reading
-  // Of a cache per unit: what a unit reaches in lines that another one's holds. Reading and writing
-  // what that one has written, and writing what that one has read.
+  Value<Bandwidth> per_unit;  // one unit alone, reading
+  // Of a private cache, per unit: loads of lines that another unit's cache holds modified (HITM),
+  // stores to such lines (RFO), and stores to lines that another unit has read since (BusUpgr).
   Value<Bandwidth> dirty_remote_read, dirty_remote_rfo, upgrade;
-  Value<Bandwidth> short_run_read,
-      short_run_write;  // as read and write, in runs that lie further than a page from each other
+  // As read and write, in runs of kShortRunBytes, more than a page from each other: prefetchers
+  // need some lines of a run before they keep up.
+  Value<Bandwidth> short_run_read, short_run_write;
   Value<Ratio> sharpness;         // p of ((n b1)^-p + B^-p)^(-1/p), n active units
-  std::vector<ShapePoint> shape;  // the same law as measured, where it is not of that form
+  std::vector<ShapePoint> shape;  // measured points, where that formula does not fit
   bool operator==(const MemoryBandwidth&) const = default;
 };
 
-// The same of data that is streamed through again and again: what programs do, where a chase also
-// waits for translation and hops. Footprints of one instance of which 90 %, 50 % and 10 % are still
-// held.
+// Bytes in one instance at which 90, 50 and 10 % still hit. A knee is measured by a pointer chase,
+// whose latency also holds address translation and hops; a hit curve by the access pattern of
+// programs.
 struct HitCurve {
   Value<Bytes> from, middle, to;
   bool operator==(const HitCurve&) const = default;
@@ -151,14 +151,14 @@ struct Outstanding {
   bool operator==(const Outstanding&) const = default;
 };
 
-struct FarSide {  // the distant half of a split cache
+struct FarSide {  // the distant half of a cache that is split in two
   Value<Latency> latency;
   Value<Bandwidth> bandwidth;
   bool operator==(const FarSide&) const = default;
 };
 
-struct Loaded {                      // load to use while others keep the memory busy
-  Value<Latency> half, nine_tenths;  // with so much of `bandwidth.read`
+struct Loaded {                      // latency while others use part of the bandwidth
+  Value<Latency> half, nine_tenths;  // that part of `bandwidth.read`
   bool operator==(const Loaded&) const = default;
 };
 
@@ -166,27 +166,28 @@ struct MemoryLevel {  // near to far in Profile::memory
   std::string name;   // l1, shared, l2, dram, ...
   std::string per;    // topology level, `device` or `host`
   Managed managed = Managed::automatic;
-  std::string backed_by;  // name of the memory it really lies in, when not on chip
+  std::string backed_by;  // the memory that holds its data, when it is not on chip
   std::string link;       // for host memory: pcie, ...
-  std::string path;  // the one of `paths` that alone reaches it (a texture cache); empty: loads do
+  std::string path;  // the one of `paths` that reaches it (a texture cache); empty: plain loads
   Value<Bytes> capacity;  // nominal, per instance
   Knee knee;
-  HitCurve cyclic_scan;
-  HitCurve single_use_retention;  // by the bytes of other data that came in since, of data that was
-                                  // used once
-  HitCurve reuse_retention;       // the same, of data that was used again and again before
-  MemoryBandwidth bandwidth;      // per instance
-  Value<Latency> latency;         // load to use
+  HitCurve cyclic_scan;  // of the same bytes read in the same order again and again
+  // Of lines used once, and of lines used several times, by the bytes filled since. Caches with
+  // re-reference prediction (RRIP) retain the latter longer.
+  HitCurve single_use_retention, reuse_retention;
+  MemoryBandwidth bandwidth;  // per instance
+  Value<Latency> latency;     // load to use
   Loaded loaded_latency;
-  Value<Latency> set_conflict;  // of a cache: between two lines that come into one of its sets
-  Value<Latency> set_conflict_dirty;  // the same where each is changed in part, and leaves again
-  Value<Latency> false_sharing;  // of a cache per unit: for each end of a written run behind which
-                                 // another unit writes
-  Value<Bandwidth>
-      co_tenant_eviction;  // of a cache that others use, too: what they bring into it meanwhile
+  // Of a cache: time per fill of a set that more lines map to than it has ways. Its fills are
+  // serialised. `dirty`: lines written in part, which are written back as well.
+  Value<Latency> set_conflict, set_conflict_dirty;
+  // Of a private cache: time per end of a written run next to which another unit writes.
+  // Prefetchers fetch lines that the other unit is about to write.
+  Value<Latency> false_sharing;
+  Value<Bandwidth> co_tenant_eviction;  // of a cache shared with co-tenants: their fills
   Value<Bytes> line, transaction;
   Value<Count> ways;
-  Value<Count> page_stride_lines;  // of a cache: lines a page apart that it holds
+  Value<Count> page_stride_lines;  // of a cache: lines at a stride of 4 KiB that it holds
   Banks banks;
   WritePolicy write = WritePolicy::unknown;
   CacheRole role = CacheRole::unknown;
@@ -212,13 +213,13 @@ struct Mover {  // asynchronous copy engine
 
 enum class Border { unknown, zero, clamp };
 
-struct ImageBorder {  // what a read outside an image gives
+struct ImageBorder {  // result of a read outside an image
   Border gives = Border::unknown;
   std::string method, note;  // as of a value
   bool operator==(const ImageBorder&) const = default;
 };
 
-struct Block {  // texels that are fetched together
+struct Block {  // texels fetched together
   Value<Count> width, height;
   bool operator==(const Block&) const = default;
 };
@@ -230,25 +231,24 @@ struct AccessPath {  // another way to read memory (texture)
   Value<Count> texel;
   Value<Count> max_width, max_height;  // YAML: limits: {width: ..., height: ..., bytes: ...}
   Value<Bytes> max_bytes;
-  Value<Latency> latency;      // load to use, of what its first memory holds
-  Value<Bandwidth> bandwidth;  // of that, all users
-  Value<Ratio> divergent;  // load to use where lanes want a line each, over that where they want
-                           // the same element
-  std::vector<std::pair<std::string, Value<Bandwidth>>>
-      formats;  // the same by what a texel is made of: r32f, rgba16f, rgba8
+  Value<Latency> latency;      // load to use, hitting in its first memory
+  Value<Bandwidth> bandwidth;  // all units, hitting in its first memory
+  Value<Ratio> divergent;  // latency where each lane reads its own line, over that of one element
+  // Bandwidth by texel format: r32f, rgba16f, rgba8.
+  std::vector<std::pair<std::string, Value<Bandwidth>>> formats;
   Block block;
   ImageBorder border;
   bool operator==(const AccessPath&) const = default;
 };
 
-// What one operation costs: `slots` lane-slots of `pipe` per element, `latency` until its result.
+// Cost of one operation: `slots` lane-slots of `pipe` per element, `latency` until its result.
 struct ComputeOp {
   std::string op;     // fma, add, mul, div, sqrt, exp, load, store, ...
   std::string dtype;  // f32, f16, ...
   std::string pipe;
   Value<Count> slots;  // unknown: 1
   Value<Latency> latency;
-  std::string mode = "";  // lane mode it holds for; empty: every mode without an entry of its own
+  std::string mode = "";  // lane mode of the entry; empty: every mode without an entry of its own
   bool operator==(const ComputeOp&) const = default;
 };
 
@@ -268,12 +268,12 @@ struct Power {
 
 struct Launch {
   Value<Seconds> eager, stream, graph;  // per kernel; on the CPU `stream` is one pool step
-  Value<Seconds> cold;      // more of it, where the kernel's code has left a unit's own caches
-  Value<Seconds> uncached;  // the same, where it has left all caches
+  Value<Seconds> cold;      // added where the code was evicted from the unit's own caches
+  Value<Seconds> uncached;  // added where it was evicted from all caches
   bool operator==(const Launch&) const = default;
 };
 
-struct ApiLimits {  // where the way in allows less than the chip has
+struct ApiLimits {  // where the api allows less than the chip
   Value<Count> threads_per_group;
   Value<Bytes> group_memory;  // of one group
   Value<Bytes> allocation;    // of one buffer
@@ -281,13 +281,13 @@ struct ApiLimits {  // where the way in allows less than the chip has
   bool operator==(const ApiLimits&) const = default;
 };
 
-struct WideBarrier {  // a barrier of a group of so many threads, which are several waves
+struct WideBarrier {  // a barrier of a group of several waves, by its threads
   Value<Count> threads;
   Value<Seconds> time;
   bool operator==(const WideBarrier&) const = default;
 };
 
-struct BarrierPoint {  // a barrier among so many groups that run at once, inside one kernel
+struct BarrierPoint {  // a barrier among co-resident groups inside one kernel, by their number
   Value<Count> groups;
   Value<Seconds> time;
   bool operator==(const BarrierPoint&) const = default;
@@ -298,16 +298,16 @@ struct Api {
   std::string dialect;  // file dialects/<dialect>.yaml
   Launch launch;
   Value<Seconds> group_start;    // per group, on the unit that runs it
-  Value<Seconds> wakeup_skew;    // until all units take part in a launch, after the first began
-  Value<Seconds> group_barrier;  // of one wave's group
+  Value<Seconds> wakeup_skew;    // from the first unit's start in a launch until all take part
+  Value<Seconds> group_barrier;  // of a group that is one wave
   std::vector<WideBarrier> wide_barrier;
-  Value<Seconds> device_barrier;  // between steps of one schedule
+  Value<Seconds> device_barrier;  // between steps of a schedule inside one launch
   std::vector<BarrierPoint> coresident_barrier;
-  Value<Seconds> map;      // a buffer made visible to the host and given back
-  Value<Count> slp_lanes;  // of the vectors that its compiler makes of neighbouring operations
-  Value<Count>
-      merged_loads;  // of neighbouring words of a group's memory, one a step of an unrolled loop
-  Value<Count> unrolled;  // turns of a loop whose loads its compiler brings together
+  Value<Seconds> map;  // mapping a small buffer for the host and unmapping it
+  // What its compiler does to kernels; 1: nothing.
+  Value<Count> slp_lanes;     // lanes of vectors made of neighbouring operations (SLP)
+  Value<Count> merged_loads;  // neighbouring scratchpad loads of unrolled steps made one
+  Value<Count> unrolled;      // iterations of a short loop whose loads are grouped
   Fact coresident_groups = Fact::unknown;
   ApiLimits limits;
   std::vector<std::string> features;
@@ -316,7 +316,7 @@ struct Api {
 };
 
 struct Profile {
-  Profile();  // defined once: what the compiler makes of all these members is large
+  Profile();  // defined in profile.cpp: the generated code of so many members is large
   Profile(const Profile&);
   Profile(Profile&&) noexcept;
   Profile& operator=(const Profile&);

@@ -1,6 +1,6 @@
-// A YAML node onto a profile struct, driven by the field table. Reading onto a struct that already
-// holds something is how `extends` merges: fields given replace, entries of lists meet by key,
-// `!remove` deletes. Every complaint is collected with its place; nothing stops at the first.
+// Reads a YAML node into a profile struct, driven by the field table. `extends` reads into the
+// parent's struct: fields given replace, entries of lists merge by key, `!remove` deletes. All
+// faults are collected with their places.
 #pragma once
 
 #include <algorithm>

@@ -10,22 +10,23 @@ namespace {
 
 constexpr const char* kBegin = R"(# The profile format: assay/profile/1
 
-A profile says what a chip is, as numbers with unit and origin. This page is written from the table that
-also reads, prints and checks profiles: `assay profile schema --format markdown > docs/profile.md`.
-`assay profile schema` writes the same as a JSON Schema; an editor with yaml-language-server uses it after
+A profile says what a chip is, as numbers with unit and origin. This page is generated from the
+table that also reads, prints and checks profiles:
+`assay profile schema --format markdown > docs/profile.md`. `assay profile schema` writes the same
+table as a JSON Schema. An editor with yaml-language-server uses it after
 `# yaml-language-server: $schema=profile.schema.json` in the first line of a file.
 
 ## How values are written
 
-A value is a bare quantity, `900 GB/s`, or a record. Absent and `unknown` mean the same: nobody knows;
-a record can say why.
+A value is a bare quantity, `900 GB/s`, or a record. An absent value and `unknown` mean the same:
+nobody knows. A record can say why.
 
 | key | meaning |
 |---|---|
 | `value` | the quantity, or `unknown` |
 | `low`, `high` | the 90 % interval of a measured value |
-| `n` | samples behind it |
-| `source` | where it comes from; without it the profile's own `source` holds |
+| `n` | number of samples |
+| `source` | its origin; without it the profile's own `source` |
 | `method` | how it was found |
 | `ref` | a key of `references` |
 | `note` | what a reader should know |
@@ -35,32 +36,38 @@ latency: {value: 90 ns, low: 80 ns, high: 110 ns, n: 30, source: measured, metho
 write: {value: unknown, note: no published measurement}
 ```
 
-A source is `measured` here; told by the `driver`; in a `datasheet`; somebody else's measurement in a
-`paper` (any publication); `fitted` to data; `derived` from other values or changed by an override; or
-`assumed`.
+| source | meaning |
+|---|---|
+| `measured` | measured here |
+| `driver` | reported by the driver |
+| `datasheet` | published by the vendor |
+| `paper` | somebody else's measurement, in any publication |
+| `fitted` | fitted to data |
+| `derived` | computed from other values, or changed by an override |
+| `assumed` | nobody measured it |
 
-A quantity is a number, a space and a unit of its kind. Case matters: kB is 1000 B, KiB is 1024 B. What
-is counted in clock ticks names its clock, one of `clocks`.
+A quantity is a number, a space and a unit of its kind. Case matters: kB is 1000 B, KiB is 1024 B.
+A quantity counted in clock ticks names its clock, one of `clocks`.
 
 | kind | units |
 |---|---|
 )";
 
 constexpr const char* kMiddle = R"(
-Counts, capacities, rates and bandwidths are per instance of `per`, never totals of the chip. Lists are
-addressed by name, as `memory.l2.capacity`, or by what the path below shows in <>. Keys in another order,
-other spaces and comments are the same profile: its hash is that of its canonical form
-(`assay profile show --format hash`).
+Counts, capacities, rates and bandwidths are per instance of `per`, never totals of the chip. A path
+addresses an entry of a list by name, as in `memory.l2.capacity`, or by the key shown in <> below.
+Spaces, comments and the order of keys do not change a profile: its hash is that of its canonical
+form (`assay profile show --format hash`).
 
-## Beginning with another profile
+## Extending another profile
 
 ```yaml
 schema: assay/profile/1
 name: my-idea
 extends: nvidia/a100-sxm4-40gb        # a file beside this one, or a name of the library
 memory:
-  - {name: hbm, capacity: 80 GB}      # entries meet by name; what is not given is the parent's
-  - !remove {name: host}              # takes an entry out
+  - {name: hbm, capacity: 80 GB}      # merged by name; fields not given are the parent's
+  - !remove {name: host}              # removes an entry
 overrides:                            # last: path=value, path*=number, path+=value; * is any name
   - memory.hbm.bandwidth*=2
   - topology.unit.count=64
@@ -68,8 +75,8 @@ overrides:                            # last: path=value, path*=number, path+=va
 
 ## Fields
 
-In the order in which they are printed. "yes" under *must* means that an entry without the field is an
-error, unless the profile extends one that gives it.
+In the order in which they are printed. "yes" under *must* means that an entry without the field is
+an error, unless the profile extends one that gives it.
 )";
 
 std::string type_of(const FieldNode& f) {
@@ -106,7 +113,7 @@ std::string type_of(const FieldNode& f) {
   return out;
 }
 
-// The units most used; the table of units has all.
+// The usual units; the table of units lists all.
 std::string unit_of(const FieldNode& f) {
   if (f.kind != FieldKind::value && f.kind != FieldKind::values) return "";
   switch (f.dimension) {
@@ -133,7 +140,7 @@ std::string unit_of(const FieldNode& f) {
   return "";
 }
 
-// A cell may hold no bar, and <...> would be taken for HTML.
+// Escapes bars, which end a cell, and <...>, which Markdown reads as HTML.
 std::string cell(std::string text) {
   for (size_t at = 0; (at = text.find_first_of("|<>", at)) != std::string::npos; at += 2)
     text.insert(at, "\\");

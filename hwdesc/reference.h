@@ -1,6 +1,6 @@
-// The reference page of the profile format (docs/profile.md): every field with its path, type,
-// unit, whether it must be there, and its sentence, written from the field table; and what each
-// part looks like in a profile, taken from `example`.
+// The reference page of the profile format (docs/profile.md), generated from the field table: every
+// field with its path, type, unit, whether it is required, and its meaning. `example` gives a
+// sample of each part.
 #pragma once
 
 #include <string>

@@ -73,7 +73,7 @@ Json any_name_to(Json schema) {
 
 Json field_schema(const FieldNode& f);
 
-// A map, or what its bare field is.
+// A map, or its bare field.
 Json map_schema(const FieldNode& f, bool entry) {
   Json map = fields_schema(f.fields, entry);
   for (const FieldNode& inner : f.fields)
@@ -125,7 +125,7 @@ Json described(const FieldNode& f) {
   return out;
 }
 
-// What an entry is found by is always there; the rest a parent may have given (see `strict`).
+// Required: the keys of an entry. A parent may give the other required fields (see `strict`).
 Json fields_schema(const std::vector<FieldNode>& fields, bool entry) {
   Json out = {{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
   for (const FieldNode& f : fields) {
@@ -135,7 +135,7 @@ Json fields_schema(const std::vector<FieldNode>& fields, bool entry) {
   return out;
 }
 
-// The fields that a profile without a parent must give, as a schema of nothing else; null: none.
+// A schema of only the fields that a profile without a parent must give; null: none.
 Json strict(const std::vector<FieldNode>& fields) {
   Json out;
   for (const FieldNode& f : fields) {

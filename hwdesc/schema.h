@@ -1,6 +1,6 @@
-// The profile format as a JSON Schema (draft 7, which editors read), written from the field table.
-// What it accepts the reader accepts; the reader asks more: that names are declared, intervals hold
-// their value, text counted by a clock names one that is there. The tag !remove is beyond a schema.
+// The profile format as a JSON Schema (draft 7, which editors support), generated from the field
+// table. The reader is stricter: names must be declared, intervals must hold their value, clocks
+// must exist. A schema can not express the tag !remove.
 #pragma once
 
 #include <string>

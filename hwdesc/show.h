@@ -1,4 +1,4 @@
-// A profile as rows, one per leaf that says something: for `profile show` and for diff.
+// A profile as rows, one per leaf that is not at its default, for `profile show` and diff.
 #pragma once
 
 #include <string>
@@ -20,8 +20,7 @@ struct FieldRow {
 // In table order. Leaves at their default (absent values, empty words) have no row.
 std::vector<FieldRow> rows(const Profile& profile);
 
-// Every path of the table for this profile, also those where nothing is known: what an override
-// can name.
+// Every path of this profile, unknown values included: what an override can name.
 std::vector<std::string> all_paths(const Profile& profile);
 
 }  // namespace assay::hwdesc

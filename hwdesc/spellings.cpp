@@ -18,7 +18,7 @@ constexpr const char* kMemory =
     "an entry of memory: [{name: l2, per: device, capacity: 4 MiB, ...}]";
 constexpr const char* kRate = "pipes: [{name: fma, per: unit, rate: 64 /cycle@core}]";
 
-// The first row that fits wins, so places come before `**`.
+// The first matching row wins, so specific patterns come before `**`.
 constexpr Row kKeys[] = {
     {"", "version format", "schema: assay/profile/1"},
     {"", "type kind category", "class: gpu"},
@@ -225,8 +225,8 @@ bool lists(std::string_view words, std::string_view word) {
   return false;
 }
 
-// Dotted words against dotted words. Keys of compute and instructions hold dots themselves
-// (`fma.f32`), so there a trailing `*` takes all that is left.
+// Matches a dotted pattern with a dotted path. Keys of compute and instructions hold dots
+// (`fma.f32`), so there a trailing `*` matches the rest.
 bool fits(std::string_view pattern, std::string_view path) {
   if (pattern == "**") return true;
   const bool dotted_keys = path.starts_with("compute.") || path.starts_with("instructions.");

@@ -1,5 +1,5 @@
-// Spellings of other tools, vendors and habits, and what this format calls the thing. A key or word
-// of this table is refused like any other that is not known, but the hint says what to write.
+// Names that other tools and vendors use, and earlier versions of this format, with this format's
+// name. Such a key or word is refused like any unknown one, but the hint gives the name to write.
 #pragma once
 
 #include <string>

@@ -61,7 +61,7 @@ void read_header(ReadContext& ctx, const yaml::Node& root, const std::string& na
     ctx.complain(*given, "name: '" + given->scalar + "' is not the dialect '" + name + "'");
 }
 
-// `capabilities:` of a dialect file; its other keys belong to those who print kernels.
+// `capabilities:` of a dialect file. Codegen reads its other keys.
 Result<DialectCapabilities> read_capabilities(std::string_view text, const std::string& name) {
   auto doc = yaml::parse(text, "dialects/" + name + ".yaml");
   if (!doc.ok()) return doc.diags();
@@ -107,7 +107,7 @@ Result<Target> select_target(const Profile& profile, std::string_view api_name,
                              std::string_view dialect_yaml) {
   Target target;
   target.profile = profile;
-  if (profile.apis.empty() && api_name.empty()) return target;  // predicted, never run
+  if (profile.apis.empty() && api_name.empty()) return target;  // for predictions only
   const auto found = std::find_if(profile.apis.begin(), profile.apis.end(), [&](const Api& a) {
     return api_name.empty() || a.name == api_name;
   });
@@ -117,7 +117,7 @@ Result<Target> select_target(const Profile& profile, std::string_view api_name,
   if (dialect_yaml.empty()) return target;
   auto capabilities = read_capabilities(dialect_yaml, found->dialect);
   if (!capabilities.ok()) return capabilities.diags();
-  // Kernels it can not print are predicted all the same.
+  // Kernels that the dialect can not print are still predicted.
   const auto& lanes = profile.execution.lanes;
   const std::string style = lanes.style == LaneStyle::simd ? "simd" : "simt";
   const bool any = capabilities->lanes.empty();

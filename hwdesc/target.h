@@ -1,5 +1,5 @@
-// Target = a profile, one of its apis, and that api's dialect capabilities: what a program is
-// lowered and estimated for. All that `lower model simulator compiler` know of a chip.
+// Target = a profile, one of its apis, and the capabilities of that api's dialect. Programs are
+// lowered and estimated for it; `lower model simulator compiler` know nothing else of a chip.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace assay::hwdesc {
 struct DialectCapabilities {
   std::string name;
   std::vector<int> vector_widths;   // explicit vectors it can spell, in elements; {1} for SIMT C
-  bool group_barrier = false;       // lanes of one group can meet
-  bool group_memory = false;        // memory shared by a group
+  bool group_barrier = false;       // barriers within a group
+  bool group_memory = false;        // scratchpad of a group
   bool prefetch = false;            // software prefetch
   std::vector<std::string> math;    // exp, tanh, ... it can spell
   std::vector<std::string> dtypes;  // element types it can store
@@ -30,11 +30,11 @@ struct Target {
   DialectCapabilities dialect;
 };
 
-// Threads that a wave's vectors are dealt to: the lanes of the narrowest mode where lanes are
-// threads, else 1.
+// Threads of a wave, over which its vectors are distributed: the lanes of the narrowest mode where
+// lanes are threads, else 1.
 int threads_of(const Target& target);
 
-// Text of a dialect file by name; nullptr-like empty string when there is none.
+// Text of a dialect file by name; empty: there is none.
 // Errors: the api is not in the profile (names those that are), or its dialect file is wrong.
 // `api_name` empty: the only api, or the first.
 Result<Target> select_target(const Profile& profile, std::string_view api_name,

@@ -18,7 +18,7 @@ inline std::string dotted(const Path& path) {
   return out;
 }
 
-// How something was found, and what a reader should know of it: no part of the hardware.
+// Remarks on a value (method, note), which do not describe the hardware.
 inline bool is_remark(const std::string& path) {
   return path.ends_with(".method") || path.ends_with(".note");
 }

@@ -7,13 +7,13 @@
 
 namespace assay::ir {
 
-// The last two hold two numbers each, the first one in the low half: what machines compute on as
-// one element of 4 bytes. Loop kernels have them, tensors do not.
+// The last two are packed: two numbers in 4 bytes, the first in the low half. Machines compute on
+// both at once. Only loop kernels use them, not tensors.
 enum class DType { f32, f64, f16, bf16, i8, u8, i32, i64, boolean, f16x2, bf16x2 };
 
 int bytes_of(DType t);
 int numbers_in(DType t);     // 2 of the packed types, else 1
-DType number_type(DType t);  // f16 of f16x2; of a type of single numbers itself
+DType number_type(DType t);  // f16 for f16x2; other types themselves
 std::string_view name_of(DType t);
 std::optional<DType> parse_dtype(std::string_view name);         // of a tensor
 std::optional<DType> parse_element_type(std::string_view name);  // packed ones, too

@@ -51,8 +51,7 @@ uint16_t double_to_half(double value) {
   return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + (fraction - 1024)));
 }
 
-// By way of f32 rounded to odd: a second rounding of what was rounded to nearest would be wrong
-// next to the middle of two.
+// Rounds to f32 to odd first: rounding to nearest twice would be wrong near midpoints.
 uint16_t double_to_bf16(double value) {
   const float f = static_cast<float>(value);
   uint32_t bits = std::bit_cast<uint32_t>(f);

@@ -1,9 +1,8 @@
 // One element of a tensor's bytes (little-endian) as a double or an integer, and back.
 //
-// Reading is exact except for i64 beyond 2^53; writing rounds to nearest even (floats) or towards
-// zero, saturating (integers). f16 and bf16 are decoded here, so that nothing else needs to know
-// their bits. Of packed types the number is their 32 bits, which a double holds exactly: see
-// unpack.
+// Reading is exact except for i64 beyond 2^53. Writing rounds floats to nearest even, and integers
+// towards zero with saturation. f16 and bf16 are decoded only here. The number of a packed type is
+// its 32 bits, which a double holds exactly: see unpack.
 #pragma once
 
 #include <cstddef>

@@ -44,7 +44,7 @@ struct Operand {
   const double* lookup_data = nullptr;
   std::vector<int64_t> lookup_strides, lookup_shape;
   size_t form = 0;             // affine: of the element offset
-  std::vector<Guard> guards;   // affine: those dimensions that can be left
+  std::vector<Guard> guards;   // affine: of dimensions whose index may be out of range
   std::vector<int64_t> steps;  // affine_runs: of each dimension's index along the inner axis
 };
 
@@ -266,7 +266,7 @@ class Source : public BodySource {
     }
   }
 
-  // -1 where the position lies outside; the read that holds it may be guarded itself.
+  // -1: the position is outside. The read of the position may be guarded too.
   int64_t looked_up_at(const Operand& o, size_t dim) {
     int64_t offset = 0;
     bool is_inside = true;

@@ -16,7 +16,7 @@ void map2(double* a, const double* b, size_t n, F f) {
   for (size_t i = 0; i < n; ++i) a[i] = f(a[i], b[i]);
 }
 
-// `a` is the first argument and the result; further arguments lie kChunk apart.
+// `a` is the first argument and the result; each further argument is kChunk elements after it.
 void apply(ScalarOp op, double* a, size_t n) {
   const double* b = a + kChunk;
   const double* c = b + kChunk;

@@ -1,5 +1,5 @@
-// Affine forms over the axes of a node, followed while the axes are walked: an element offset, or
-// an index whose bounds guard a read. Moving one axis by one costs one addition per form.
+// Affine forms over the axes of a node, updated while the axes are walked: element offsets, and
+// indices whose bounds guard a read. A step along one axis costs one addition per form.
 #pragma once
 
 #include <cstdint>

@@ -65,11 +65,11 @@ Scalar read(int operand);
 Scalar number(double value);
 Scalar apply(ScalarOp op, std::vector<Scalar> args);
 
-// A position that another read of the node holds, as a whole number known only at run time.
-// Negative ones count from the end; where it still lies outside, the read gives its `fill`.
+// A lookup: a position that is the value of another read, known only at run time. Negative
+// positions count from the end; a position outside gives the read's `fill`.
 struct Lookup {
   int dim = -1;   // of the tensor that is read; the Index there is 0
-  int read = -1;  // of the node; looks nothing up itself
+  int read = -1;  // of the node; not a lookup itself
   bool operator==(const Lookup&) const = default;
 };
 
@@ -84,7 +84,7 @@ struct Read {
 
 enum class Combiner { none, sum, product, max, min };  // none: there are no reduce axes
 
-// What the reduction starts from: 0, 1, -inf, +inf.
+// The neutral element: 0, 1, -inf, +inf.
 double identity_of(Combiner c);
 
 struct Node {
@@ -112,7 +112,7 @@ struct Constant {
 };
 
 struct Graph {
-  Graph();  // defined once: what the compiler makes of all these members is large
+  Graph();  // defined in graph.cpp: the generated code of so many members is large
   Graph(const Graph&);
   Graph(Graph&&) noexcept;
   Graph& operator=(const Graph&);
@@ -129,14 +129,14 @@ struct Graph {
 
 int64_t elements(const Tensor& t);
 
-// Does the body use read `read`? Those it does not use hold positions for others.
+// Does the body use read `read`? Unused reads are positions of lookups.
 bool is_used(const Node& n, int read);
-// How often operations of the body take it, a square of it twice; what one takes twice and is
-// computed is computed once.
+// How often operations of the body use it. A square uses it twice, but a computed operand that is
+// used twice is computed once.
 int uses_of(const Node& n, int read);
-// Does the element that read `read` gives change with `axis`, through a lookup or not?
+// Does the element of read `read` depend on `axis`, directly or through a lookup?
 bool moves_with(const Node& n, int read, int axis);
-// The position that a looked-up value stands for among `extent`; nullopt: outside.
+// A looked-up value as a position in [0, extent), wrapped from the end; nullopt: outside.
 std::optional<int64_t> position_of(double value, int64_t extent);
 
 int spatial_count(const Graph& g, const Node& n);  // = rank of its output
@@ -151,18 +151,18 @@ std::vector<int> consumers_of(const Graph& g, int tensor);
 double points_of(const Node& n);                 // product of all extents
 double flops_of(const Graph& g, const Node& n);  // 2 * points for multiply-add bodies
 
-// Which part of each operand an output tile needs: per read, per dimension an inclusive range,
-// clipped to the tensor when the read is guarded. `tile`: per axis the inclusive range of values.
-// The one propagation function (Welder, OSDI'23, section 4.1).
+// The region of each operand that an output tile needs: per read and dimension an inclusive range,
+// clipped to the tensor when the read is guarded. `tile`: an inclusive range per axis. This is the
+// propagation function of Welder, OSDI'23, section 4.1.
 std::vector<std::vector<Range>> input_regions(const Graph& g, const Node& n, Ranges tile);
 
-// Everything a graph must satisfy: ids in range, axes match output shapes, unguarded reads inside
-// their tensors, topological order, no tensor written twice. Each fault names its node.
+// Checks that ids are in range, axes match output shapes, unguarded reads are inside their tensors,
+// nodes are in topological order, and no tensor is written twice. Each fault names its node.
 Diags verify(const Graph& g);
 
-// The naive reference: every tensor's value in float64, by interpreting the expressions; shares
-// nothing with lowering. `inputs` by position of Graph::inputs, row-major. Result: per tensor id
-// (constants included). >= 100 M multiply-adds a second for matmul-like bodies.
+// The reference: every tensor's value in float64, by interpreting the expressions. It shares no
+// code with lowering. `inputs` by position of Graph::inputs, row-major. Result: per tensor id,
+// constants included. At least 100 M multiply-adds a second for matmul-like bodies.
 Result<std::vector<std::vector<double>>> evaluate(const Graph& g,
                                                   std::span<const std::vector<float>> inputs);
 

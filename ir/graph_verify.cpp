@@ -1,6 +1,6 @@
-// verify(Graph): the faults of a graph, each naming its node or tensor. Written so that nothing
-// here can overflow or recurse without bound, whatever the graph holds: parsers call it on text
-// from anywhere, and everything after it relies on it.
+// verify(Graph): the faults of a graph, each naming its node or tensor. Parsers call it on
+// untrusted text, so nothing here may overflow or recurse without bound. All later passes rely on
+// it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "ir/graph.h"
 #include "ir/limits.h"
+#include "support/utf8.h"
 
 namespace assay::ir {
 namespace {
@@ -122,12 +123,16 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
   explicit Verifier(const Graph& g) : g_(g), written_(g.tensors.size(), false) {}
 
   Diags run() {
+    where_ = "graph: ";
+    check_text(g_.name, "its name");
     check_tensors();
     if (!has_error(diags_)) {
       check_inputs();
       std::set<std::string> names;
       for (const Node& n : g_.nodes) {
-        where_ = fmt::format("node {}: ", n.name);
+        where_ = fmt::format("node {}: ", printable(n.name));
+        check_text(n.name, "its name");
+        check_text(n.op, "its op");
         if (n.name.empty() || !names.insert(n.name).second)
           fault("names of nodes must be distinct and not empty");
         check_node(n);
@@ -142,12 +147,22 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
     diags_.push_back(error(where_ + std::move(message), std::move(hint)));
   }
 
+  static std::string_view printable(std::string_view name) {
+    return is_utf8(name) ? name : "(not UTF-8)";
+  }
+
+  // Text forms of graphs are UTF-8, so names must be.
+  void check_text(std::string_view text, const char* what) {
+    if (!is_utf8(text)) fault(fmt::format("{} is not UTF-8", what));
+  }
+
   bool has_tensor(int id) const { return id >= 0 && static_cast<size_t>(id) < g_.tensors.size(); }
 
   void check_tensors() {
     std::set<std::string> names;
     for (const Tensor& t : g_.tensors) {
-      where_ = fmt::format("tensor {}: ", t.name);
+      where_ = fmt::format("tensor {}: ", printable(t.name));
+      check_text(t.name, "its name");
       if (t.name.empty() || !names.insert(t.name).second)
         fault("names of tensors must be distinct and not empty");
       if (!shape_fits(t.shape))
@@ -211,6 +226,7 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
     std::vector<int64_t> extents;
     for (const Axis& axis : n.axes) {
       extents.push_back(axis.extent);
+      check_text(axis.name, "the name of an axis");
       if (axis.name.empty() || !names.insert(axis.name).second)
         fault("names of axes must be distinct and not empty");
     }
@@ -238,7 +254,7 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
     const Tensor& t = g_.tensors[static_cast<size_t>(r.tensor)];
     if (!written_[static_cast<size_t>(r.tensor)])
       fault(fmt::format("reads {} before it is written", t.name),
-            "nodes stand in topological order");
+            "nodes must be in topological order");
     if (r.index.size() != t.shape.size())
       return fault(fmt::format("reads {} with {} indices, it has {} dimensions", t.name,
                                r.index.size(), t.shape.size()));

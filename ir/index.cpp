@@ -56,7 +56,8 @@ Range range_of_term(const Term& t, Ranges ranges) {
                       : Range{r.high * t.coeff, r.low * t.coeff};
 }
 
-// a = d * quotient + rest, as far as the coefficients divide; 0 <= rest.offset < d.
+// a = d * quotient + rest, where the terms of quotient are those whose coefficients d divides;
+// 0 <= rest.offset < d.
 struct Split {
   Index quotient, rest;
 };
@@ -96,8 +97,8 @@ Index nest(const Index& inner, int64_t div, int64_t mod) {
   return out;
 }
 
-// A factor g of d such that rest = g*x + y with 0 <= y < g: then rest/d = x/(d/g) and
-// rest%d = g*(x % (d/g)) + y, and y is out of the way. nullopt: there is none.
+// A factor g of d such that rest = g*x + y with 0 <= y < g. Then rest/d = x/(d/g) and
+// rest%d = g*(x % (d/g)) + y. nullopt: there is none.
 struct Factored {
   int64_t g = 1;
   Split parts;

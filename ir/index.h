@@ -1,5 +1,5 @@
-// Quasi-affine integer expressions over numbered variables: the one form in which tensor
-// expressions say which element they read, layouts say where it lies, and loop kernels address it.
+// Quasi-affine integer expressions over numbered variables. Tensor expressions index elements with
+// them, layouts map to storage, and loop kernels address buffers.
 //
 //   Index = offset + sum_i coeff_i * term_i,   term = (base / div) % mod
 //   base  = a variable, or a nested Index;  div >= 1 (floor division);  mod >= 1, 0: no modulo
@@ -48,9 +48,9 @@ struct Range {
 // Ranges of all variables, by number.
 using Ranges = std::span<const Range>;
 
-// floor(a / d) and a mod d, simplified with what `ranges` tells:
+// floor(a / d) and a mod d, simplified with `ranges`:
 //   (d*x + y)/d = x and (d*x + y)%d = y  when 0 <= y < d.
-// What can not be resolved stays as a nested term.
+// What does not simplify stays a nested term.
 Index divide(const Index& a, int64_t d, Ranges ranges);
 Index modulo(const Index& a, int64_t d, Ranges ranges);
 
@@ -60,10 +60,9 @@ Index simplify(const Index& a, Ranges ranges);
 // The tightest interval that interval arithmetic gives; exact for affine expressions.
 Range range_of(const Index& a, Ranges ranges);
 
-// The different values over the ranges: from the first to the last one `span` integers, of which
-// `count` at most are taken on, `step` apart (1 where distances differ). Exact for affine
-// expressions whose strides are multiples of each other, or lie further apart than what smaller
-// ones cover.
+// The distinct values over the ranges. They span `span` integers; at most `count` of them occur,
+// with distance `step` (1 where distances differ). Exact for affine expressions where each stride
+// is a multiple of the smaller ones, or larger than the range that they cover.
 struct Reach {
   int64_t span = 1, count = 1, step = 1;
   bool operator==(const Reach&) const = default;

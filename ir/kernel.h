@@ -1,11 +1,11 @@
-// Loop kernels: what is really printed, compiled, interpreted and counted. One text form for every
+// Loop kernels: the code that is printed, compiled, interpreted and counted. One form for every
 // kernel language; dialects only spell it.
 //
-// Values are vectors of `lanes` elements held in named registers (never arrays). Addresses are
-// element offsets given as ir::Index over the kernel's index variables. A kernel is run once per
-// group; group id is index variable 0. Statements execute in order; group scratch is private to the
-// running group. A group may be several waves, each of which runs the whole body, knows its number
-// and has registers of its own; they share the scratch and meet at barriers.
+// Values are vectors of `lanes` elements in named registers, never arrays. Addresses are element
+// offsets given as ir::Index over the kernel's index variables. A kernel runs once per group; the
+// group id is index variable 0. Statements execute in order. Scratch is private to the running
+// group. A group may be several waves. Each runs the whole body with its own wave id and registers;
+// they share the scratch and synchronise at barriers.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ enum class Scope {
   scratch,  // allocated per group (CPU: per worker of the pool), uninitialised, 64-byte aligned
 };
 
-// How an argument that is only read is reached. Of an image an element is a texel: the sum of its
-// `texel` numbers, which lie one after the other in memory, rows of `row` texels below each other.
-// A kernel has at most `elements` of it.
+// The access path of a read-only argument. An element of an image is a texel, read as the sum of
+// its `texel` numbers. Texels are stored contiguously in rows of `row` texels, at most `elements`
+// in all.
 enum class Space { plain, constant, image };
 
 struct Buffer {
@@ -52,9 +52,9 @@ struct Register {
 enum class ValueOp {
   constant,    // `number` in every lane
   reg,         // register `id`
-  load,        // `count` consecutive elements of buffer `id` at `index`, further lanes `number`
+  load,        // `count` consecutive elements of buffer `id` at `index`, other lanes `number`
   splat,       // one element of buffer `id` at `index`, in every lane
-  gather,      // lane l: element at index + l * `stride`, for l < count, further lanes `number`
+  gather,      // lane l: element at index + l * `stride`, for l < count, other lanes `number`
   indirect,    // lane l: element args[0][l] (an integer register) of buffer `id`; of an image also
                // the texel in column args[0][l] of row args[1][l], which may lie outside
   lane_index,  // lane l: index + l * `stride`, converted to dtype
@@ -79,7 +79,7 @@ enum class ValueOp {
   equal,
   select,
   guard,   // conditions hold ? args[0] : args[1]; args[0] is evaluated only if they hold
-  opaque,  // args[0], but the compiler must not know its value
+  opaque,  // args[0], with its value hidden from the compiler
   dot,     // of i32: args[2] + the sum of the products of the four i8 in the bits of args[0] and
            // args[1]; wraps
 };
@@ -130,8 +130,7 @@ struct LetIndex {  // var = value, once
   bool operator==(const LetIndex&) const = default;
 };
 
-// var = the position among `extent` that the element at `index` of buffer `id` stands for, as
-// ir::position_of has it; -1: outside. Once.
+// var = ir::position_of the element at `index` of buffer `id`, in [0, extent); -1: outside. Once.
 struct Locate {
   int var = -1;
   int id = -1;
@@ -169,21 +168,20 @@ struct Prefetch {
   bool operator==(const Prefetch&) const = default;
 };
 
-struct Keep {  // the value counts as used: the compiler must compute it here
+struct Keep {  // marks the value as used, so that the compiler computes it here
   int reg = -1;
   bool operator==(const Keep&) const = default;
 };
 
-struct Barrier {  // every lane and wave of the group arrives, then all see what the others stored
-                  // in scratch
+struct Barrier {  // of all lanes and waves of the group; makes their stores to scratch visible
   bool operator==(const Barrier&) const = default;
 };
 
-// For every lane l: what buffer `id` holds at index + l * `stride` goes to the register, and the
-// lane's value is added to it, in one step that nobody else is in the middle of. i32 only. Of one
-// lane, where lanes are threads: the first thread does it, the others find 0.
+// Fetch-and-add for every lane l, at index + l * `stride` of buffer `id`: the register gets the old
+// value. i32 only. With one lane where lanes are threads, the first thread does it and the others
+// get 0.
 struct AtomicAdd {
-  int reg = -1;  // -1: nobody wants to know
+  int reg = -1;  // -1: the old value is not used
   int id = -1;
   Index index;
   int64_t stride = 0;
@@ -191,11 +189,11 @@ struct AtomicAdd {
   bool operator==(const AtomicAdd&) const = default;
 };
 
-// All groups of a launch meet, if they run at once: each adds one to the number at `index` of
-// buffer `id`, then looks until it is `all` or more, and goes on. So that it ends in any case,
-// there are as many looks as the register holds; each makes it one less, and it is 0 where not all
-// have come. Behind it a group sees what the others stored before. i32 of one lane; where lanes are
-// threads, the first thread does it between two barriers.
+// A barrier of all groups of a launch, for co-resident groups. Each increments the counter at
+// `index` of buffer `id`, then polls until it is at least `all`. Polls are bounded by register
+// `looks`, which each one decrements; 0 afterwards: not all groups arrived. Makes earlier stores of
+// all groups visible. i32 of one lane; where lanes are threads, the first thread does it between
+// two barriers.
 struct DeviceBarrier {
   int id = -1;
   Index index;
@@ -204,8 +202,9 @@ struct DeviceBarrier {
   bool operator==(const DeviceBarrier&) const = default;
 };
 
-// d = a b + c by one matrix instruction of all lanes together: register i of an operand holds, in
-// lane w, what its fragment gives worker w. The registers of d and of c are distinct, or the same.
+// d = a b + c by one matrix instruction of all lanes. Register i of an operand holds in lane w
+// element i of worker w in the operand's fragment. The registers of d and c are distinct, or the
+// same.
 struct MatrixMultiply {
   int instruction = -1;  // of the kernel
   std::vector<int> d, a, b, c;
@@ -228,7 +227,7 @@ inline bool If::operator==(const If& o) const {
 }
 
 struct Kernel {
-  Kernel();  // defined once: what the compiler makes of all these members is large
+  Kernel();  // defined in kernel.cpp: the generated code of so many members is large
   Kernel(const Kernel&);
   Kernel(Kernel&&) noexcept;
   Kernel& operator=(const Kernel&);
@@ -243,14 +242,13 @@ struct Kernel {
   std::vector<MatrixInstruction> instructions;  // that its statements use
   int64_t groups = 1;
   int waves = 1;  // of a group
-  int wave = -1;  // index variable that holds the wave's number, where there are several
-  int lane = -1;  // index variable that holds the thread's number in its group, where a lane has a
-                  // thread of its own
+  int wave = -1;  // index variable of the wave id, where there are several waves
+  int lane = -1;  // index variable of the thread id in the group, where lanes are threads
   Block body;
 };
 
-// Ids in range, registers declared before use, lanes match, loop variables bound once, barriers
-// where all waves and lanes of a group come.
+// Checks ids, declarations before use, lanes, loop variables bound once, and that all waves and
+// lanes of a group reach each barrier.
 Diags verify(const Kernel& k);
 
 // A readable listing, for golden tests and `--explain`; not parsed.

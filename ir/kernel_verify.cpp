@@ -1,4 +1,4 @@
-// verify(Kernel): everything the printer and the interpreter take for granted.
+// verify(Kernel): everything that the printer and the interpreter assume.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,9 @@ struct Checker {
   const Kernel& k;
   Diags diags;
   std::vector<bool> var_bound, var_visible, reg_visible;
-  std::vector<bool> var_own;  // a wave's or a lane's: others of the group may have another value
-  int apart = 0;              // conditions around that not all of a group share
+  std::vector<bool>
+      var_own;        // per variable: its value may differ between waves or lanes of a group
+  int divergent = 0;  // enclosing conditions and loops that may differ between them
 
   explicit Checker(const Kernel& kernel)
       : k(kernel),
@@ -63,7 +64,7 @@ struct Checker {
   void check(const Prefetch& s);
   void check(const Keep& s) { register_ok(s.reg); }
   void check(const Barrier&) {
-    if (apart > 0) fail("a barrier stands where not all of a group come");
+    if (divergent > 0) fail("a barrier in divergent control flow");
   }
   void check(const AtomicAdd& s);
   void check(const DeviceBarrier& s);
@@ -214,9 +215,9 @@ void Checker::check(const For& s) {
   const bool own =
       std::any_of(s.bounds.begin(), s.bounds.end(), [&](const Index& b) { return is_own(b); });
   bind(s.var);
-  apart += own ? 1 : 0;
+  divergent += own ? 1 : 0;
   check_block(s.body);
-  apart -= own ? 1 : 0;
+  divergent -= own ? 1 : 0;
   var_visible = vars;
 }
 
@@ -224,10 +225,10 @@ void Checker::check(const If& s) {
   check_conditions(s.conditions);
   const bool own = std::any_of(s.conditions.begin(), s.conditions.end(),
                                [&](const Condition& c) { return is_own(c.index); });
-  apart += own ? 1 : 0;
+  divergent += own ? 1 : 0;
   check_block(s.then_body);
   check_block(s.else_body);
-  apart -= own ? 1 : 0;
+  divergent -= own ? 1 : 0;
 }
 
 void Checker::check(const LetIndex& s) {

@@ -1,10 +1,10 @@
-// Where the elements of a whole tensor (or of a staged tile) lie in memory.
+// Layouts: the memory order of a tensor's or a staged tile's elements.
 //
 // A layout lists physical dimensions from outermost to innermost. Physical dimension p holds
 //   ((index[dim] + pad_before[dim]) / div) % mod        (mod 0: no modulo)
 // NCHW16c of a tensor [N,C,H,W]: {0,1,0} {1,16,0} {2,1,0} {3,1,0} {1,1,16}.
-// Padding is part of the storage: `before` and `after` extra elements per logical dimension, zero
-// when the tensor was written with zero padding. Reads up to the padding are inside the storage.
+// Padding is part of the storage: `before` and `after` extra elements per logical dimension, which
+// are zero where zero padding was written. Reads of the padding are inside the storage.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// How large the parts of a graph may be. Parsers and verify refuse what is beyond, so that no
-// later pass can overflow an int64_t or recurse without bound.
+// Size limits of graphs. Parsers and verify enforce them, so that no later pass can overflow an
+// int64_t or recurse without bound.
 #pragma once
 
 #include <cstdint>

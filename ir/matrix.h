@@ -1,5 +1,5 @@
-// Matrix instructions: d = a b + c of small matrices, each of which lies in registers of all lanes
-// of a wave, or of a vector. What one computes, without what it is called anywhere: that is text
+// Matrix instructions: d = a b + c of small matrices that are distributed over the registers of a
+// wave's or vector's lanes. This is what one computes; its spelling in a kernel language is text
 // (codegen/isa).
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace assay::ir {
 
 struct Fragment {
-  DType number = DType::f32;  // of the matrix
+  DType number = DType::f32;  // element type of the matrix
   DType element =
       DType::f32;     // of the registers that hold it: as wide, or with several numbers in each
   bool tf32 = false;  // of f32 only 10 bits of the fraction are read
@@ -33,13 +33,12 @@ struct MatrixInstruction {
   int workers() const { return c.mapping.workers(); }
 };
 
-// All that it says, in a line.
+// All its fields, in one line.
 std::string print(const MatrixInstruction& i);
 
-// Registers as their lanes' values (of packed elements: their bits), one after the other: lane l of
-// register r at r * workers + l. Gives those of d. Products are exact, and are added one by one in
-// float64 before the result is rounded once: hardware adds in an order, and with roundings, of its
-// own.
+// Evaluates d. Registers are arrays of their lanes' values, or bits of packed elements: lane l of
+// register r at r * workers + l. Exact products are summed in float64 in order, and the sum is
+// rounded once. Hardware may sum in another order and round in between.
 std::vector<double> multiply(const MatrixInstruction& i, const std::vector<double>& a,
                              const std::vector<double>& b, const std::vector<double>& c);
 

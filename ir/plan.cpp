@@ -4,6 +4,8 @@
 
 namespace assay::ir {
 
+const std::string& display_name(const Step& s) { return s.label.empty() ? s.name : s.label; }
+
 namespace {
 
 struct PlanVerifier {

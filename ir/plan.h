@@ -1,5 +1,5 @@
-// Plan: what to run for a whole graph: programs, tensors with layout and place, steps and their
-// schedule. No estimates in it (they live beside it in the bundle).
+// Plan: the programs of a whole graph, its tensors with layout and place, and the scheduled steps.
+// It holds no estimates; those are a file of their own in the bundle.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct PlanTensor {
   TensorKind kind = TensorKind::temporary;
   int64_t offset = 0;
   int64_t bytes = 0;  // of the storage, padding included
-  // A padded tensor whose padding must hold zeros: the runtime clears it when it is placed, and
-  // placement gives it storage that nothing else writes.
+  // A tensor whose padding must be zero. The runtime clears it once, so placement shares its
+  // storage with no other tensor.
   bool zeroed = false;
   bool operator==(const PlanTensor&) const = default;
 };
@@ -36,13 +36,14 @@ struct Queue {
   bool operator==(const Queue&) const = default;
 };
 
-// One launch; a barrier over all units stands after every step.
+// One launch, followed by a barrier of all units.
 struct Step {
   std::string name;  // the anchor's name in the model
   int program = -1;
   std::vector<int> arguments;  // plan tensors, in the order of arguments_of(program); in another
                                // shape where both are row-major and have as many elements
   std::vector<Queue> queues;
+  std::string label = {};  // what it computes, for tables: label.h; empty: the name is shown
   bool operator==(const Step&) const = default;
 };
 
@@ -55,6 +56,9 @@ struct Plan {
   int64_t arena_bytes = 0, weights_bytes = 0;
   bool operator==(const Plan&) const = default;
 };
+
+// What tables show of a step: its label, or its name where it has none.
+const std::string& display_name(const Step& s);
 
 Diags verify(const Plan& p);
 std::string print_plan(const Plan& p);

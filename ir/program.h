@@ -1,9 +1,9 @@
 // rProgram: how one tile-graph is computed, as tiles per memory level from the group's tile down to
 // registers (Roller, OSDI'22, section 3.2), with staging, layouts and a vector axis.
 //
-// A Program is self-contained: it carries the small graph it computes (the anchor node and the
-// nodes chained to it by register edges, Welder's tile-graph with hand-over level `registers`), so
-// that two layers of one shape are one program and one kernel.
+// A Program is self-contained: it holds the small graph it computes, so that two layers of one
+// shape share a program and a kernel. The graph is an anchor node and the nodes of its epilogue,
+// which read its register tile (Welder's tile-graph with reuse level `registers`).
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct Staging {
   bool operator==(const Staging&) const = default;
 };
 
-// An edge inside the tile-graph: the tile is handed over at a level (`registers` here; explicit
-// memories later).
+// An edge inside the tile-graph: the memory level at which the consumer reads the producer's tile.
+// Only `registers` is supported.
 struct InnerEdge {
   int producer = 0, consumer = 0;  // positions in graph.nodes
   std::string level = "registers";
@@ -57,8 +57,8 @@ struct Program {
   int prefetch = 0;  // reduce steps ahead to prefetch the vector operand; 0: none
   int pipeline_stages = 1;
   int split_k = 1;
-  // Waves per axis that compute a group's register tiles side by side, each keeping its
-  // accumulators while the group's reduction goes on; empty: one worker walks all tiles.
+  // Waves per axis that compute a group's register tiles concurrently, each with its own
+  // accumulators for the whole reduction; empty: one worker walks all tiles.
   std::vector<int> workers;
   std::string instruction;  // matrix instruction, empty: none
   bool operator==(const Program&) const = default;
@@ -71,8 +71,8 @@ std::vector<int> arguments_of(const Program& p);
 int64_t tile_count(const Program& p, int level, int axis);
 int64_t group_count(const Program& p);
 
-// Structure only (ids, multiples, order permutations, one staging per read); what a target allows
-// is lower's `legal`.
+// Checks the structure only: ids, multiples, loop orders, one staging per read. lower's `legal`
+// checks the limits of a target.
 Diags verify(const Program& p);
 
 // YAML; parse(print(p)) == p; canonical bytes.

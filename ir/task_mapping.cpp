@@ -112,8 +112,7 @@ int TaskMapping::cols() const { return product(steps, cols_of); }
 int TaskMapping::workers() const { return product(steps, workers_of); }
 int TaskMapping::items() const { return product(steps, items_of); }
 
-// From the innermost step out: what is left of the worker and the item belongs to the steps around
-// it.
+// From the innermost step out: the quotients of worker and item belong to the outer steps.
 Task TaskMapping::task(int worker, int item) const {
   Task t;
   int rows = 1, cols = 1;

@@ -1,11 +1,15 @@
-// Task mappings: which elements of a matrix each worker holds, in which order.
+// Task mappings: which elements of a matrix each worker holds, and in which order.
 //
-// A product of steps, outer first. `repeat(r, c)`: every worker has all r c tasks, row by row;
-// `spatial(r, c)`: r c workers have one each, counted row by row, or down the columns of
-// `spatial_by_column(r, c)`; `replicate(n)`: n workers have the same one. Of f * g, task = task of
-// f, times the shape of g, plus task of g; workers and items of g count faster. After Ding and
-// others, "Hidet: Task-Mapping Programming Paradigm for Deep Learning Tensor Programs", 2023,
-// section 4.
+// A product of steps, outer first.
+//
+//   repeat(r, c)             every worker has all r * c tasks, row by row;
+//   spatial(r, c)            r * c workers have one each, row by row;
+//   spatial_by_column(r, c)  the same, column by column;
+//   replicate(n)             n workers have the same task.
+//
+// For f * g, task = task of f * shape of g + task of g; workers and items of g vary fastest.
+// Source: Ding et al., "Hidet: Task-Mapping Programming Paradigm for Deep Learning Tensor
+// Programs", 2023, section 4.
 #pragma once
 
 #include <string>

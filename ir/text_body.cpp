@@ -36,7 +36,7 @@ constexpr std::array<Function, 15> kFunctions = {{{"max", ScalarOp::max, 2},
                                                   {"equal", ScalarOp::equal, 2},
                                                   {"select", ScalarOp::select, 3}}};
 
-constexpr int kMaxOperations = 4096;  // of one body, whether deep or side by side
+constexpr int kMaxOperations = 4096;  // of one body, in all
 
 enum Level { kSum = 1, kProduct, kUnary, kPrimary };
 
@@ -234,7 +234,7 @@ class Parser {
   int depth_ = 0, operations_ = 0;
 };
 
-// Appends operands in the order in which the text shows them; what one looks up is read before it.
+// Appends operands in the order of the text; a lookup's position comes before it.
 void collect(const Node& n, const Scalar& s, std::vector<int>& operands) {
   if (s.op == ScalarOp::read) {
     const auto i = static_cast<size_t>(s.operand);

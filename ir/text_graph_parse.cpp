@@ -15,7 +15,7 @@ namespace {
 
 using yaml::Entry;
 
-constexpr size_t kMostVerified = 50;  // faults of verify that are placed and reported
+constexpr size_t kMostVerified = 50;  // faults of verify that are reported
 
 struct Out {
   std::string tensor;
@@ -227,7 +227,7 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     return add_tensor(out.tensor, parsed.value_or(DType::f32), std::move(shape), -1);
   }
 
-  // verify names the node at the start of its messages: that gives them a place.
+  // A message of verify begins with its node's name, which gives it a place.
   void check(const yaml::Node& graph) {
     for (const Diag& d : verify(g_)) {
       if (r_.diags().size() >= kMostVerified) return;
@@ -250,7 +250,7 @@ struct Type {
   std::vector<int64_t> shape;
 };
 
-// `f32 1x3x224x224`: the extents and their x are read by hand, since x is also a letter.
+// `f32 1x3x224x224`. Extents are not scanned as tokens, since x224 would be a name.
 Type parse_type(const std::string& text) {
   const size_t blank = text.find(' ');
   Scanner s(text);

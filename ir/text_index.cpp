@@ -40,14 +40,14 @@ std::string spell_term(const Term& t, std::span<const std::string> names) {
   return fmt::format(fmt::runtime(divides(t) ? "{}*({})" : "{}*{}"), magnitude, text);
 }
 
-// What a product has read so far. `group`: just an expression in parentheses; `lone`: and that
-// expression is itself one in parentheses.
+// The factor read so far. `group`: an expression in parentheses only; `lone`: and that expression
+// is in parentheses itself.
 struct Factor {
   Index index;
   bool group = false, lone = false;
 };
 
-constexpr int kMaxNestings = 1000;  // of one index, whether deep or side by side
+constexpr int kMaxNestings = 1000;  // of one index, in all
 
 class Parser {
  public:

@@ -7,12 +7,13 @@
 //   arena_bytes: 1234
 //   weights_bytes: 5678
 //   tensors:
-//     - {name: data, type: f32 1x3x224x224, kind: input, layout: "[0, 1, 2, 3]", offset: 0, bytes:
-//     602112}
+//     - {name: data, type: f32 1x3x224x224, kind: input, layout: "[0, 1, 2, 3]", offset: 0,
+//        bytes: 602112}
 //   programs:
 //     - name: conv ...                            # text_program.h
 //   steps:
-//     - {name: conv1, program: 0, arguments: [0, 1, 2], queues: [[0, 0, 56], [1, 56, 112]]}
+//     - {name: conv1, label: "conv 64x112x112 7x7 (conv1)", program: 0, arguments: [0, 1, 2],
+//        queues: [[0, 0, 56], [1, 56, 112]]}
 #include <fmt/format.h>
 
 #include <array>
@@ -43,8 +44,9 @@ std::string spell_step(const Step& s) {
   std::string queues;
   for (const Queue& q : s.queues)
     queues += fmt::format("{}[{}, {}, {}]", queues.empty() ? "" : ", ", q.unit, q.begin, q.end);
-  return fmt::format("{{name: {}, program: {}, arguments: [{}], queues: [{}]}}", quote(s.name),
-                     s.program, fmt::join(s.arguments, ", "), queues);
+  const std::string label = s.label.empty() ? "" : fmt::format(", label: {}", quote(s.label));
+  return fmt::format("{{name: {}{}, program: {}, arguments: [{}], queues: [{}]}}", quote(s.name),
+                     label, s.program, fmt::join(s.arguments, ", "), queues);
 }
 
 class PlanReader {
@@ -106,9 +108,10 @@ class PlanReader {
   }
 
   void read_step(const yaml::Node& node) {
-    if (!r_.is_map(node, "a step", {"name", "program", "arguments", "queues"})) return;
+    if (!r_.is_map(node, "a step", {"name", "label", "program", "arguments", "queues"})) return;
     Step s;
     s.name = r_.text_or(node, "name", "");
+    s.label = r_.text_or(node, "label", "");
     const int64_t programs = static_cast<int64_t>(p_.programs.size()),
                   tensors = static_cast<int64_t>(p_.tensors.size());
     if (r_.need(node, "program"))

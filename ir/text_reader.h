@@ -1,4 +1,4 @@
-// Reading the fields of a YAML tree, collecting every fault with its place: unknown keys with the
+// Reads the fields of a YAML tree and collects all faults with their places: unknown keys with the
 // nearest known one, missing keys, bad numbers, faults inside expression strings.
 #pragma once
 
@@ -41,7 +41,7 @@ class TextReader {  // invariant: diags() holds errors only
                      int64_t otherwise);
   bool flag_or(const yaml::Node& map, std::string_view key, bool otherwise);
 
-  // parse(scanner) over a scalar; nullopt when it faults (reported) or leaves a rest.
+  // parse(scanner) over a scalar; nullopt when it faults (reported) or does not read all of it.
   template <class F>
   auto expression(const yaml::Node& node, F parse)
       -> std::optional<decltype(parse(std::declval<Scanner&>()))> {

@@ -1,6 +1,6 @@
 // A cursor over one expression string (an index, a body, a layout), shared by the parsers of the
-// compact text forms. A parser that meets something else than it needs throws a TextFault; the
-// reader of the enclosing YAML turns it into a Diag at the right line and column.
+// compact text forms. A parser throws a TextFault at unexpected text; the reader of the enclosing
+// YAML turns it into a Diag with line and column.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Scanner {
 
   size_t at() const { return at_; }
   bool done();  // nothing but blanks is left
-  char peek();  // the next character behind blanks; '\0' at the end
+  char peek();  // the next character after blanks; '\0' at the end
   bool accept(char c);
   bool accept_word(std::string_view word);  // a whole identifier
   void expect(char c);
@@ -38,7 +38,7 @@ class Scanner {
 
  private:
   void skip_blanks();
-  std::string found() const;  // what stands here, for messages
+  std::string found() const;  // the text here, for messages
 
   std::string_view text_;
   size_t at_ = 0;
@@ -48,7 +48,7 @@ class Scanner {
 // else in single quotes with \' and \\ escaped.
 std::string spell_name(std::string_view name);
 
-// The place of `name` in `names`; fails at `at` with the nearest one as hint.
+// The index of `name` in `names`; fails at `at` with the nearest one as hint.
 int find_name(const Scanner& scanner, size_t at, std::string_view what, const std::string& name,
               std::span<const std::string> names);
 

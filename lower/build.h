@@ -1,4 +1,4 @@
-// Short constructors of loop kernel statements and values, shared by the parts of lowering.
+// Constructors of loop kernel statements and values. Internal to lower/.
 #pragma once
 
 #include <utility>

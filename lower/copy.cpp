@@ -1,7 +1,7 @@
-// Copies of staged operands: the region one tile needs, from the tensor's layout into the scratch
-// buffer's own layout, each element once, whichever of a group's waves copies it. Vectors run along
-// the dimension that is contiguous in the source; when it is contiguous in the copy too, whole
-// vectors are stored, else their lanes are scattered.
+// Copies of staged operands: the region of one tile, from the tensor's layout into the layout of
+// the scratch buffer. Each element is copied once, by one of the group's waves. Loads are vectors
+// along the source's contiguous dimension. Stores are vectors where the copy is contiguous along it
+// too, else scatters.
 #include <algorithm>
 #include <optional>
 
@@ -19,13 +19,13 @@ struct Copy {
   std::vector<int64_t> shape;     // of the tensor
   std::vector<ir::Index> origin;  // of the region, per dimension
   int vector_dim = -1;            // contiguous in the source; -1: scalar copy
-  int dealt_dim = -1;             // whose elements, or vectors, the waves of a group share out
+  int shared_dim = -1;            // distributed over the waves of the group
 
   const ir::Layout& source_layout() const { return s.p.layouts[static_cast<size_t>(tensor)]; }
 };
 
-// Region origin per dimension: the index at the tile's first position, moved by what negative
-// coefficients subtract inside the tile.
+// Region origin per dimension: the least index inside the tile, which negative coefficients put
+// before that of the tile's first position.
 std::vector<ir::Index> region_origin(const Lowering& s, const StagedBuffer& staged,
                                      const Place& place) {
   const ir::Read& r = s.anchor.reads[static_cast<size_t>(staged.staging.read)];
@@ -41,34 +41,34 @@ std::vector<ir::Index> region_origin(const Lowering& s, const StagedBuffer& stag
   return out;
 }
 
-// `n` positions from `first` on in a loop of their own; or each wave's part of them, where the
-// waves share them out. Returns the loop, and the position it stands at.
+// A loop over `n` positions, or over each wave's part of them where the dimension is distributed.
+// Returns the loop and its current position.
 std::pair<ir::For, ir::Index> walk(const Copy& c, int dim, const char* name, int64_t n) {
   Lowering& s = c.s;
-  const bool dealt = dim == c.dealt_dim;
+  const bool shared = dim == c.shared_dim;
   ir::For loop;
-  loop.limit = dealt ? (n + s.kernel.waves - 1) / s.kernel.waves : n;
+  loop.limit = shared ? (n + s.kernel.waves - 1) / s.kernel.waves : n;
   loop.var = s.new_index(name + std::to_string(s.ranges.size()), loop.limit);
-  if (!dealt) return {std::move(loop), ir::variable(loop.var)};
+  if (!shared) return {std::move(loop), ir::variable(loop.var)};
   const ir::Index first = ir::variable(s.kernel.wave, loop.limit);
   if (loop.limit * s.kernel.waves > n) loop.bounds.push_back(ir::constant(n) + first * -1);
   const ir::Index at = first + ir::variable(loop.var);
   return {std::move(loop), at};
 }
 
-// Ends such a loop before position `end`.
+// Bounds such a loop by position `end`.
 void clip(const Copy& c, int dim, const ir::Index& end, ir::For& loop) {
-  loop.bounds.push_back(dim == c.dealt_dim ? end + ir::variable(c.s.kernel.wave, -loop.limit)
-                                           : end);
+  loop.bounds.push_back(dim == c.shared_dim ? end + ir::variable(c.s.kernel.wave, -loop.limit)
+                                            : end);
 }
 
-// Calls `body` with a position that walks [0, n), but ends before `end` where there is one; block
-// by block where layouts have blocks, so that no place in them is found by dividing.
+// Emits `body` for positions of [0, n) before `end`. Walks block by block where layouts have
+// blocks, so that addresses need no division.
 template <class Body>
 void emit_walk(const Copy& c, int dim, const char* name, int64_t n,
                const std::optional<ir::Index>& end, ir::Block& out, const Body& body) {
   Lowering& s = c.s;
-  const int64_t block = dim == c.dealt_dim ? 0 : copy_block(s.p, c.staged.staging, dim);
+  const int64_t block = dim == c.shared_dim ? 0 : copy_block(s.p, c.staged.staging, dim);
   if (block == 0) {
     auto [loop, at] = walk(c, dim, name, n);
     if (end) clip(c, dim, *end, loop);
@@ -126,7 +126,7 @@ void emit_element(const Copy& c, std::vector<ir::Index> local, int count, ir::Bl
   append(out, std::move(store));
 }
 
-// The vector dimension: whole vectors, then the partial one at the tensor's end or the region's.
+// The vector dimension: whole vectors, then a partial one at the end of the tensor or region.
 void emit_vector_dim(const Copy& c, const std::vector<ir::Index>& local, ir::Block& out) {
   Lowering& s = c.s;
   const auto d = static_cast<size_t>(c.vector_dim);
@@ -143,11 +143,12 @@ void emit_vector_dim(const Copy& c, const std::vector<ir::Index>& local, ir::Blo
       emit_element(c, std::move(inner), static_cast<int>(w), inside);
     });
   }
-  // A partial vector: where the tensor ends inside this region, else where the region ends.
+  // The partial vector: at the tensor's end if that is inside the region, else at the region's.
   const auto partial = [&](const ir::Index& at, int64_t count, std::vector<ir::Condition> when) {
     ir::If cond;
     cond.conditions = std::move(when);
-    if (c.vector_dim == c.dealt_dim) cond.conditions.push_back({ir::variable(s.kernel.wave), 0, 0});
+    if (c.vector_dim == c.shared_dim)
+      cond.conditions.push_back({ir::variable(s.kernel.wave), 0, 0});
     std::vector<ir::Index> inner = local;
     inner[d] = at;
     ir::Block body;
@@ -197,9 +198,9 @@ void emit_dims(const Copy& c, size_t next, const std::vector<int>& dims,
   });
 }
 
-// The outermost dimension with a turn for every wave; else that with the most. -1: there is but one
-// of everything.
-int dealt_dim(const Copy& c, const std::vector<int>& dims) {
+// The outermost dimension with a step for every wave, else the one with the most steps. -1: each
+// has a single step.
+int shared_dim(const Copy& c, const std::vector<int>& dims) {
   int best = -1;
   int64_t most = 1;
   const auto consider = [&](int dim, int64_t n) {
@@ -225,8 +226,8 @@ void emit_copy(Lowering& s, const StagedBuffer& staged, const Place& place, ir::
     if (d.dim != c.vector_dim && std::find(dims.begin(), dims.end(), d.dim) == dims.end())
       dims.push_back(d.dim);
   std::vector<ir::Index> local(c.shape.size(), ir::constant(0));
-  if (s.kernel.waves > 1) c.dealt_dim = dealt_dim(c, dims);
-  if (s.kernel.waves == 1 || c.dealt_dim >= 0) return emit_dims(c, 0, dims, std::move(local), out);
+  if (s.kernel.waves > 1) c.shared_dim = shared_dim(c, dims);
+  if (s.kernel.waves == 1 || c.shared_dim >= 0) return emit_dims(c, 0, dims, std::move(local), out);
   ir::If first;
   first.conditions.push_back({ir::variable(s.kernel.wave), 0, 0});
   emit_dims(c, 0, dims, std::move(local), first.then_body);

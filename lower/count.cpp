@@ -32,11 +32,11 @@ void add_scaled(Counts& to, const Counts& c, double times) {
   }
 }
 
-// Guards that a block has asked before: the answer is known, every compiler sees that.
-using Asked = std::vector<std::vector<ir::Condition>>;
+// Guards already evaluated in a block: compilers reuse the result (common subexpressions).
+using Evaluated = std::vector<std::vector<ir::Condition>>;
 
 // An operation or an access, without its arguments.
-void count_operation(const ir::Value& v, Asked& asked, Counts& out) {
+void count_operation(const ir::Value& v, Evaluated& evaluated, Counts& out) {
   using V = ir::ValueOp;
   const auto access = [&]() -> AccessCount& { return out.buffers[static_cast<size_t>(v.id)]; };
   switch (v.op) {
@@ -79,8 +79,8 @@ void count_operation(const ir::Value& v, Asked& asked, Counts& out) {
       out.math += kErfCost;
       break;
     case V::guard:
-      if (std::find(asked.begin(), asked.end(), v.conditions) == asked.end()) {
-        asked.push_back(v.conditions);
+      if (std::find(evaluated.begin(), evaluated.end(), v.conditions) == evaluated.end()) {
+        evaluated.push_back(v.conditions);
         out.branches += 1;
       }
       break;
@@ -101,16 +101,16 @@ void count_operation(const ir::Value& v, Asked& asked, Counts& out) {
   }
 }
 
-// Nothing for what is in a register already. A value that an operation takes twice (a square) is
-// computed once: every compiler sees that.
-void count_value(const ir::Value& v, const std::unordered_set<const ir::Value*>& free, Asked& asked,
-                 Counts& out) {
+// Eliminated loads count nothing. An operand used twice by one operation (a square) is computed
+// once, as every compiler does (common subexpressions).
+void count_value(const ir::Value& v, const std::unordered_set<const ir::Value*>& eliminated,
+                 Evaluated& evaluated, Counts& out) {
   for (auto a = v.args.begin(); a != v.args.end(); ++a)
-    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, free, asked, out);
-  if (!free.contains(&v)) count_operation(v, asked, out);
+    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, eliminated, evaluated, out);
+  if (!eliminated.contains(&v)) count_operation(v, evaluated, out);
 }
 
-// Index variables that decide how often something inside a block runs.
+// Index variables on which the trip counts and conditions inside a block depend.
 void deciding(const ir::Block& block, std::set<int>& out);
 
 void add_variables(const ir::Index& i, std::set<int>& out) {
@@ -142,7 +142,9 @@ void deciding(const ir::Block& block, std::set<int>& out) {
 class Counter {
  public:
   explicit Counter(const ir::Kernel& k)
-      : values_(k.index_names.size(), 0), buffers_(k.buffers.size()), kept_(redundant_loads(k)) {}
+      : values_(k.index_names.size(), 0),
+        buffers_(k.buffers.size()),
+        redundant_(redundant_loads(k)) {}
 
   Counts empty() const {
     Counts c;
@@ -152,9 +154,9 @@ class Counter {
 
   Counts block(const ir::Block& b) {
     Counts out = empty();
-    Asked outside = std::exchange(asked_, {});
+    Evaluated outside = std::exchange(evaluated_, {});
     for (const ir::Stmt& s : b) statement(s, out);
-    asked_ = std::move(outside);
+    evaluated_ = std::move(outside);
     return out;
   }
 
@@ -175,7 +177,7 @@ class Counter {
   }
 
  private:
-  // Runs `body` with `var` = 0..trips-1; once and scaled when nothing inside depends on it.
+  // Counts `body` for `var` = 0..trips-1; once and scaled when nothing inside depends on it.
   void repeat(int var, int64_t trips, const ir::Block& body, Counts& out) {
     if (trips <= 0) return;
     const std::set<int>& vars = deciding_in(body);
@@ -188,8 +190,7 @@ class Counter {
     for (value = 0; value < trips; ++value) add_scaled(out, block(body), 1);
   }
 
-  // What decides inside a block, and the count of a block in which nothing does: the same each
-  // time.
+  // Both are memoised per block. `counted_once` is for blocks whose count depends on no variable.
   const std::set<int>& deciding_in(const ir::Block& b) {
     const auto [it, fresh] = deciding_.try_emplace(&b);
     if (fresh) deciding(b, it->second);
@@ -205,8 +206,8 @@ class Counter {
   }
 
   void visit(const ir::For& f, Counts& out) {
-    if (const auto before = kept_.before.find(&f); before != kept_.before.end())
-      for (const ir::Value* v : before->second) count_operation(*v, asked_, out);
+    if (const auto loads = redundant_.hoisted.find(&f); loads != redundant_.hoisted.end())
+      for (const ir::Value* v : loads->second) count_operation(*v, evaluated_, out);
     int64_t trips = f.limit;
     for (const ir::Index& b : f.bounds) trips = std::min(trips, ir::evaluate(b, values_));
     if (trips > 0) out.iterations += static_cast<double>(trips);
@@ -230,10 +231,12 @@ class Counter {
     out.buffers[static_cast<size_t>(l.id)].splats += 1;
     out.simple += kLocateCost;
   }
-  void visit(const ir::Assign& a, Counts& out) { count_value(a.value, kept_.free, asked_, out); }
+  void visit(const ir::Assign& a, Counts& out) {
+    count_value(a.value, redundant_.eliminated, evaluated_, out);
+  }
   void visit(const ir::Declare&, Counts&) {}
   void visit(const ir::Store& s, Counts& out) {
-    count_value(s.value, kept_.free, asked_, out);
+    count_value(s.value, redundant_.eliminated, evaluated_, out);
     AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
     if (s.stride == 1)
       a.vector_stores += 1;
@@ -243,18 +246,18 @@ class Counter {
   void visit(const ir::Prefetch&, Counts& out) { out.prefetches += 1; }
   void visit(const ir::Keep&, Counts&) {}
   void visit(const ir::Barrier&, Counts& out) { out.barriers += 1; }
-  void visit(const ir::MatrixMultiply&, Counts&) {}  // lowering makes none, nor
+  void visit(const ir::MatrixMultiply&, Counts&) {}  // not made by lowering, as
   void visit(const ir::DeviceBarrier&, Counts&) {}
   void visit(const ir::AtomicAdd& s, Counts& out) {
-    count_value(s.value, kept_.free, asked_, out);
+    count_value(s.value, redundant_.eliminated, evaluated_, out);
     out.buffers[static_cast<size_t>(s.id)].gathered_lanes += s.value.lanes;
     out.buffers[static_cast<size_t>(s.id)].scattered_lanes += s.value.lanes;
   }
 
   std::vector<int64_t> values_;
   size_t buffers_;
-  Asked asked_;
-  RedundantLoads kept_;
+  Evaluated evaluated_;
+  RedundantLoads redundant_;
   std::map<const ir::Block*, std::set<int>> deciding_;
   std::map<const ir::Block*, Counts> counts_;
 };

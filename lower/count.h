@@ -1,6 +1,7 @@
 // What a loop kernel executes, counted from the kernel itself: vector instructions by kind and
-// element accesses per buffer, over all groups and their waves. Exact, partial tiles included; a
-// guarded load counts as executed, and one that compilers make unnecessary (lower/kept.h) does not.
+// element accesses per buffer, over all groups and their waves. Exact, partial tiles included. A
+// guarded load counts as executed; a load that compilers eliminate (lower/redundant_loads.h) does
+// not.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@ struct AccessCount {          // per buffer of the kernel, instructions
   bool operator==(const AccessCount&) const = default;
 };
 
-// What functions cost beside an exponential, by the polynomials of the dialects: tanh and erf hold
-// an exponential and two polynomials; a power is a logarithm and an exponential, lane by lane in
-// libm.
+// Costs of functions in exponentials, by the polynomials of the dialects. tanh and erf are an
+// exponential and two polynomials; a power is a logarithm and an exponential, lane by lane in libm.
 inline constexpr double kTanhCost = 1.5, kErfCost = 2.2, kPowCost = 8;
 
-// A position from a number: compared, counted from the end, converted.
+// Simple operations that turn an element into a position: conversion, comparison, wrap from the
+// end.
 inline constexpr double kLocateCost = 3;
 
 struct Counts {
@@ -35,11 +36,11 @@ struct Counts {
   double iterations = 0;  // of all loops, copies included
   double branches = 0;    // conditions evaluated: If and guard
   double prefetches = 0;
-  double barriers = 0;  // that a wave meets the others of its group at
+  double barriers = 0;  // of a group, per wave
   std::vector<AccessCount> buffers;
   bool operator==(const Counts&) const = default;
 
-  double loads() const;  // load instructions, lanes of gathers one each
+  double loads() const;  // load instructions; a gather is one per lane
   double stores() const;
 };
 

@@ -16,7 +16,7 @@ bool is_plain_load(const ir::Value& v) {
          v.args.empty();
 }
 
-// Of a guard, the load and the number that stands for it elsewhere.
+// A load, or a guarded load with a constant otherwise.
 bool is_load(const ir::Value& v) {
   if (v.op != ir::ValueOp::guard) return is_plain_load(v);
   return v.args.size() == 2 && is_plain_load(v.args[0]) && v.args[1].op == ir::ValueOp::constant;
@@ -26,8 +26,8 @@ int buffer_of(const ir::Value& load) {
   return load.op == ir::ValueOp::guard ? load.args[0].id : load.id;
 }
 
-class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writes, and write
-             // nothing that it touches before they stood there
+class Run {  // of one block. invariant: no statement of `rest_` writes what `loads_` read, and none
+             // that came before a load uses its register
  public:
   explicit Run(ir::Kernel& k) : k_(k) {}
 
@@ -59,7 +59,7 @@ class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writ
     rest_.push_back({std::move(s)});
   }
 
-  // Before a statement that may store, or name what is loaded anew.
+  // Before a statement other than an assignment or a store.
   void end(ir::Block& out) {
     flush(out);
     known_.clear();
@@ -87,7 +87,7 @@ class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writ
     return !loads_.empty() && loads_.size() + loads_in(v) > size_t{kLoadsTogether};
   }
 
-  // Loads inside of a value get registers; one that an operation takes twice is one.
+  // Gives each load inside a value a register; equal operands of an operation share one.
   void take_loads(ir::Value& v) {
     if (v.op == ir::ValueOp::guard) return;
     const std::vector<ir::Value> before = v.args;
@@ -114,7 +114,7 @@ class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writ
     k_.registers.push_back({"early" + std::to_string(reg), v.dtype, v.lanes});
     declared_.regs.push_back(reg);
     if ((v.op == ir::ValueOp::guard ? v.args[0] : v).op != ir::ValueOp::gather)
-      known_.push_back({v, reg});  // those count once (kept.h)
+      known_.push_back({v, reg});  // such loads count once (redundant_loads.h)
     ir::Value loaded = value_of(reg, v);
     loads_.push_back({ir::Assign{reg, std::exchange(v, std::move(loaded))}});
   }
@@ -140,8 +140,7 @@ class Run {  // of one block. invariant: `loads_` read nothing that `rest_` writ
 
   ir::Kernel& k_;
   ir::Declare declared_;
-  std::vector<Known>
-      known_;  // loaded before in this block, of memory that nobody has stored to since
+  std::vector<Known> known_;  // loads of this block whose buffer has not been stored to since
   ir::Block loads_, rest_;
   std::set<int> stored_, touched_;  // buffers; registers
 };

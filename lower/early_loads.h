@@ -1,19 +1,19 @@
-// Threads take their instructions in order and wait at the first use of what they loaded: a load in
-// front of each use is a wait for each. Compilers of GPUs bring the loads of a block together;
-// whoever reads our kernels in order (a simulated chip, a driver that compiles in a hurry) finds
-// them so.
+// Scheduling of loads for threads. A thread issues in order and waits at the first use of a loaded
+// value, so a load in front of each use is a wait for each. GPU compilers group the loads of a
+// block. Kernels are printed grouped for readers that do not: simulated chips, drivers that compile
+// without optimising.
 #pragma once
 
 #include "ir/kernel.h"
 
 namespace assay::lower {
 
-inline constexpr int kLoadsTogether =
-    16;  // as many registers as are reserved beside the accumulators
+// The registers reserved beside the accumulators.
+inline constexpr int kLoadsTogether = 16;
 
-// Between statements that are no assignments or stores, loads come first, at most so many together:
-// into registers of their own where they stood inside of values, those that a block loads again
-// into the same. The values stay as they are: no load passes a store to its buffer.
+// In each run of assignments and stores, moves up to kLoadsTogether loads to the front. A load
+// inside a value gets a register, and repeated loads of a block share it. No load moves past a
+// store to its buffer, so results are the same.
 void bring_loads_forward(ir::Kernel& kernel);
 
 }  // namespace assay::lower

@@ -30,8 +30,7 @@ void check_staging(const ir::Program& p, Diags& out) {
   }
 }
 
-// What the api allows a group; else what a unit has, where lanes are threads: its groups' copies
-// lie in memory that code fills.
+// Scratchpad of a group: the api's limit, else the unit's explicit memory where lanes are threads.
 std::optional<double> group_bytes(const hwdesc::Target& target) {
   if (target.api.limits.group_memory.known()) return target.api.limits.group_memory.value->v;
   std::optional<double> least;
@@ -43,7 +42,7 @@ std::optional<double> group_bytes(const hwdesc::Target& target) {
   return least;
 }
 
-// The staged copies of a group lie in its own memory, where there is such a thing.
+// Staged copies must fit into the scratchpad of a group, where there is one.
 void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
   const std::optional<double> limit = group_bytes(target);
   if (!limit || !out.empty()) return;
@@ -58,13 +57,13 @@ void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diag
                         std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
 }
 
-// A driver may end loops without a word: one that is longer would give wrong results.
+// Some drivers end long loops without an error, so that results would be wrong.
 void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
   const auto& limit = target.api.limits.iterations;
   if (!limit.known() || !out.empty()) return;
   int64_t most = 0;
   for (const Loop& l : nest_of(p).loops)
-    if (l.is_opaque()) most = std::max(most, l.trips);
+    if (l.is_sequential()) most = std::max(most, l.trips);
   for (const ir::Staging& s : p.staging) {
     const std::vector<int64_t> shape = staged_shape(p, s);
     const int vectors = copy_vector_dim(p, s);
@@ -111,7 +110,7 @@ int64_t live_vectors(const ir::Program& p) {
 
 namespace {
 
-// Positions are located in the anchor's tile, one for all lanes.
+// A lookup is located once per register tile, so that all lanes share its position.
 void check_lookups(const ir::Program& p, Diags& out) {
   for (size_t n = 0; n < p.graph.nodes.size(); ++n) {
     const ir::Node& node = p.graph.nodes[n];
@@ -131,8 +130,8 @@ void check_lookups(const ir::Program& p, Diags& out) {
   }
 }
 
-// Every wave has one register tile of the group's.
-bool is_shared_out(const ir::Program& p, const Nest& nest) {
+// Each wave computes exactly one register tile of the group.
+bool has_tile_per_wave(const ir::Program& p, const Nest& nest) {
   for (int a = 0; a < static_cast<int>(p.workers.size()); ++a) {
     const int64_t workers = p.workers[static_cast<size_t>(a)],
                   inner = p.tiles.back().extent[static_cast<size_t>(a)];
@@ -146,15 +145,15 @@ bool is_shared_out(const ir::Program& p, const Nest& nest) {
   return p.workers.size() == p.graph.nodes[0].axes.size();
 }
 
-// Waves that meet around copies compute whole register tiles: what they read past the end of an
-// axis is in a copy.
+// Waves that share copies compute whole register tiles, past the end of an axis as well: what they
+// read there must be staged.
 void check_whole_tiles(const ir::Program& p, const Nest& nest, Diags& out) {
   const ir::Node& anchor = p.graph.nodes[0];
   if (anchor.combine == ir::Combiner::none)
     out.push_back(error(p.name + ": waves stage operands of reductions only"));
   if (has_partial_sums(nest))
-    out.push_back(error(p.name + ": waves that share staged operands keep their sums; here they "
-                                 "would pass through the output"));
+    out.push_back(error(p.name + ": waves that share staged operands can not pass partial sums "
+                                 "through the output"));
   for (const ir::Staging& s : p.staging)
     for (const Loop& l : nest.loops)
       if (l.wave && l.level <= s.level)
@@ -180,7 +179,7 @@ void check_waves(const ir::Program& p, const hwdesc::Target& target, Diags& out)
   if (p.workers.empty() || !out.empty()) return;
   const int threads = hwdesc::threads_of(target);
   const Nest nest = nest_of(p);
-  if (!is_shared_out(p, nest))
+  if (!has_tile_per_wave(p, nest))
     out.push_back(
         error(p.name + ": a group has as many waves as register tiles, in one loop for each axis"));
   if (threads == 1)
@@ -220,7 +219,7 @@ void add_constants(const ir::Scalar& e, std::set<double>& out) {
 
 int64_t hoisted_vectors(const ir::Program& p) {
   const Nest nest = nest_of(p);
-  if (nest.first_inner == 0 || !nest.loops[nest.first_inner - 1].is_opaque() ||
+  if (nest.first_inner == 0 || !nest.loops[nest.first_inner - 1].is_sequential() ||
       nest.loops[nest.first_inner - 1].reduce)
     return 0;
   const int around = nest.loops[nest.first_inner - 1].axis;

@@ -1,4 +1,4 @@
-// What a target allows a program to be, with reasons: pruning by limits (Romou, MobiCom'22).
+// Whether a target can run a program, with reasons: pruning by limits (Romou, MobiCom'22).
 #pragma once
 
 #include "hwdesc/target.h"
@@ -12,17 +12,17 @@ namespace assay::lower {
 // guarded or non-affine reads, waves of a group.
 Diags legal(const ir::Program& p, const hwdesc::Target& target);
 
-// Vector registers alive in the register tile's body: accumulators, row-invariant operands, one
-// splat. `lane_vectors`: register tile extent along the vector axis in vectors.
+// Vector registers live in the register tile's body: accumulators, row-invariant operands and one
+// splat.
 int64_t live_vectors(const ir::Program& p);
 
-// Vectors beside those that the epilogue reads alike in every turn of the loop around the
-// reduction, its constants too: compilers load them before it, and keep them in registers all
-// through it. Too many cost time, no more.
+// Further vectors, of the epilogue's loads and constants that the loop around the reduction does
+// not change. Compilers hoist them out of that loop, so they are live in it. Too many spill, but
+// are legal.
 int64_t hoisted_vectors(const ir::Program& p);
 
 // The part of `legal` that differs between programs of one tile-graph: vector widths, registers,
-// staging, lengths of loops. For ranking many programs whose structure is known to be sound.
+// staging, trip counts. For ranking many programs of a verified structure.
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target);
 
 }  // namespace assay::lower

@@ -6,6 +6,7 @@
 #include "lower/early_loads.h"
 #include "lower/legal.h"
 #include "lower/lowering.h"
+#include "lower/tile_body.h"
 
 namespace assay::lower {
 
@@ -13,12 +14,12 @@ namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-constexpr int kVectorSteps =
-    2;  // of a reduction in vectors' code: half as often counted, compared and jumped
-constexpr int64_t kLongBody = 8;  // vectors alive in a step beyond which that is nothing, and those
-                                  // of two steps may not find room
+// Reduction steps unrolled in vector code: half the loop overhead. Bodies with more than kLongBody
+// live vectors are not unrolled: the overhead is small there, and two steps may spill.
+constexpr int kVectorSteps = 2;
+constexpr int64_t kLongBody = 8;
 
-class Emitter {  // invariant: emits the nest's loops in order, copies at their places
+class Emitter {  // invariant: emits the loops of the nest in order, each copy after its loop
  public:
   Emitter(Lowering& s, bool vectors) : s_(s), vectors_(vectors) {}
 
@@ -56,7 +57,7 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
       place.level[level][a] = at;
   }
 
-  // Everything inside loop i, once its position is set.
+  // Everything inside loop i, whose position is set in `place`.
   void emit_inside(size_t i, const Place& place, const TileClass& tile, ir::Block& out,
                    TileBody* body) {
     emit_copies(static_cast<int>(i), place, out);
@@ -75,14 +76,14 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
       body->emit_reduce_point(place, tile, out);
       return;
     }
-    if (loop(i).is_opaque())
+    if (loop(i).is_sequential())
       emit_loop(i, place, tile, out, body);
     else
-      emit_dealt(i, place, tile, out, body);
+      emit_distributed(i, place, tile, out, body);
   }
 
-  // The end of a register tile: a body for each part of it that may lie inside of the tensors, from
-  // axis `a` on.
+  // The end of a register tile, one body for each part of it that may lie inside the tensors.
+  // Splits from axis `a` on.
   void emit_ends(size_t a, const Place& place, const TileClass& tile, TileBody& body,
                  ir::Block& out) {
     if (a == place.at.size()) return body.emit_end(place, tile, out);
@@ -98,8 +99,9 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
         [&](ir::Block& to) { emit_ends(a + 1, place, partial, body, to); });
   }
 
-  // A loop whose variable is decoded from the number of the group, or of the wave.
-  void emit_dealt(size_t i, Place place, const TileClass& tile, ir::Block& out, TileBody* body) {
+  // A loop whose variable is decoded from the group or wave id.
+  void emit_distributed(size_t i, Place place, const TileClass& tile, ir::Block& out,
+                        TileBody* body) {
     const Loop& l = loop(i);
     int64_t stride = 1;
     for (size_t j = i + 1; j < s_.nest.loops.size(); ++j)
@@ -122,8 +124,8 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
         [&](ir::Block& to) { emit_rest(i, place, tile, to, body); });
   }
 
-  // `full` for the tiles of a number that lie inside an extent, `partial` for the last one where it
-  // does not fill its tile; nothing for those behind it.
+  // Emits `full` for tiles inside an extent and `partial` for a last one that does not fill its
+  // tile. Tiles past the end get nothing.
   template <class Full, class Partial>
   static void split_tiles(const ir::Index& number, int64_t tiles, int64_t whole, int64_t tile,
                           ir::Block& out, const Full& full, const Partial& partial) {
@@ -149,8 +151,8 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
     emit_inside(i, place, tile, out, body);
   }
 
-  // Steps of the innermost loop of a reduction that are unrolled; 0: the compiler's choice.
-  int steps_together() const {
+  // Unroll factor of a reduction's innermost loop; 0: the compiler's choice.
+  int unroll_factor() const {
     if (vectors_)
       return live_vectors(s_.p) <= kLongBody && loop(s_.nest.loops.size() - 1).tile == 1
                  ? kVectorSteps
@@ -171,7 +173,7 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
     f.var = s_.new_index(s_.anchor.axes[static_cast<size_t>(l.axis)].name + std::to_string(l.level),
                          f.limit);
     if (clipped) f.bounds.push_back(ir::constant(tiles) + base * -1);
-    if (l.reduce && i + 1 == s_.nest.loops.size()) f.unroll = steps_together();
+    if (l.reduce && i + 1 == s_.nest.loops.size()) f.unroll = unroll_factor();
     if (f.limit > 0) {
       Place inner = place;
       move_to(inner, l, place.at[static_cast<size_t>(l.axis)] + ir::variable(f.var, l.tile));
@@ -190,7 +192,7 @@ class Emitter {  // invariant: emits the nest's loops in order, copies at their 
   }
 
   Lowering& s_;
-  const bool vectors_;  // lanes are no threads
+  const bool vectors_;  // lanes are elements of vectors, not threads
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
-// rProgram -> loop kernel: the code that is really printed.
+// Program -> loop kernel: the code that is printed.
 //
-// One scheme for every node: loops over tiles from the group's down to the register tile; the
-// register tile fully unrolled over named vector accumulators; reads that move with the vector axis
-// become vector loads (gathers where lanes are not neighbours), others splats; staged operands are
-// copied when their region changes; the epilogue chain is applied to the accumulators before the
-// one store. Partial tiles at the end of an axis get a body of their own, so that the main body has
-// no conditions in it.
+// One scheme for every node. Loops walk tiles from the group's down to the register tile, which is
+// fully unrolled over named vector accumulators. Reads that move with the vector axis become vector
+// loads, or gathers where lanes are not neighbours; others become splats. Staged operands are
+// copied when their region changes. The epilogue is applied to the accumulators before the one
+// store. A partial tile at the end of an axis gets its own body, so that the main body has no
+// conditions.
 #pragma once
 
 #include "hwdesc/target.h"
@@ -15,7 +15,7 @@
 
 namespace assay::lower {
 
-// Pre: legal(p, target) is empty. Errors: what legal says.
+// Errors: those of legal(p, target).
 Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target);
 
 }  // namespace assay::lower

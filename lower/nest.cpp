@@ -32,7 +32,7 @@ bool is_condition(const ir::Program& p, const Nest& nest, size_t loop) {
   const bool last =
       std::none_of(nest.loops.begin() + static_cast<ptrdiff_t>(loop) + 1, nest.loops.end(),
                    [&](const Loop& other) { return other.axis == l.axis; });
-  return last && l.is_opaque() && around < whole && whole % around != 0 &&
+  return last && l.is_sequential() && around < whole && whole % around != 0 &&
          std::min(whole, around) / l.tile == 1;
 }
 
@@ -40,15 +40,15 @@ bool computes_whole_tiles(const ir::Program& p) { return !p.workers.empty() && !
 
 namespace {
 
-bool is_shared_out(const ir::Program& p, int axis) {
+bool is_distributed(const ir::Program& p, int axis) {
   return !p.workers.empty() && p.workers[static_cast<size_t>(axis)] > 1;
 }
 
-// The extent of a tile as it is computed: its waves' register tiles, though the axis may end
-// before.
+// The extent of a tile as its waves compute it: whole register tiles, even past the end of the
+// axis.
 int64_t computed_tile(const ir::Program& p, int level, int axis) {
   const int64_t t = tile(p, level, axis), inner = p.tiles.back().extent[static_cast<size_t>(axis)];
-  if (!computes_whole_tiles(p) || !is_shared_out(p, axis) || t <= inner) return t;
+  if (!computes_whole_tiles(p) || !is_distributed(p, axis) || t <= inner) return t;
   return std::max(t, inner * p.workers[static_cast<size_t>(axis)]);
 }
 
@@ -60,7 +60,7 @@ void find_first_inner(Nest& nest) {
 }  // namespace
 
 int64_t computed_extent(const ir::Program& p, int axis) {
-  if (!computes_whole_tiles(p) || !is_shared_out(p, axis)) return extent(p, axis);
+  if (!computes_whole_tiles(p) || !is_distributed(p, axis)) return extent(p, axis);
   return ir::tile_count(p, 0, axis) * computed_tile(p, 0, axis);
 }
 
@@ -83,11 +83,11 @@ Nest walk_of(const ir::Program& p) {
       loop.trips = ceil_div(enclosing_extent(p, level, axis), loop.tile);
       loop.reduce = ir::is_reduce(p.graph, anchor, axis);
       loop.group = level == 0 && !loop.reduce;
-      loop.wave = level > 0 && is_shared_out(p, axis);
+      loop.wave = level > 0 && is_distributed(p, axis);
       if (loop.trips > 1) nest.loops.push_back(loop);
     }
   }
-  // Group loops come first, whatever stands between them: they are not loops of the kernel.
+  // Group loops come first in any order: they are not loops of the kernel.
   std::stable_partition(nest.loops.begin(), nest.loops.end(),
                         [](const Loop& l) { return l.group; });
   find_first_inner(nest);

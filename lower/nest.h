@@ -1,5 +1,5 @@
-// The loop nest a program stands for, flattened: what lowering emits, in the order it emits it, and
-// what the model's closed forms count. One truth for both.
+// The loop nest of a program, flattened: the loops that lowering emits, in its order, and that the
+// model's closed forms count.
 #pragma once
 
 #include <cstdint>
@@ -16,63 +16,63 @@ struct Loop {
   int level = 0;
   int axis = 0;
   int64_t tile = 1;   // extent of the tile it walks
-  int64_t trips = 1;  // tiles in a full enclosing tile, the partial one included
+  int64_t trips = 1;  // tiles in a full enclosing tile, a partial one included
   bool reduce = false;
-  bool group = false;  // decoded from the group id instead of being a loop
-  bool wave =
-      false;  // decoded from the wave's number: the waves of a group walk its tiles side by side
-  bool is_opaque() const { return !group && !wave; }
+  bool group = false;  // its variable is decoded from the group id
+  bool wave = false;   // its variable is decoded from the wave id: waves run its tiles concurrently
+  bool is_sequential() const { return !group && !wave; }
   bool operator==(const Loop&) const = default;
 };
 
 struct Nest {
   std::vector<Loop> loops;  // outermost first; loops with one trip and no remainder are left out
-  // loops[first_inner..] are reduce loops inside the life of the accumulators; reduce loops before
-  // it pass their partial sums through the output.
+  // loops[first_inner..] are reduce loops inside the lifetime of the accumulators. Reduce loops
+  // before them store their partial sums in the output.
   size_t first_inner = 0;
 };
 
 Nest nest_of(const ir::Program& p);
 
-// The same as one worker would walk it, and as memories see it: the loops that a group's waves
-// share out stand where the program orders them, since what one wave brings near is there for the
-// others.
+// The nest in the program's own order, as one worker would walk it. Caches see this order, since a
+// line that one wave fetches is cached for the others.
 Nest walk_of(const ir::Program& p);
 
-// Do waves compute whole register tiles, past the end of an axis as well? They meet around copies,
-// so all of them take the same way; what lies past the end is not stored.
+// Do waves compute whole register tiles, past the end of an axis as well? Waves that share copies
+// meet at barriers, so all of them take the same path. Elements past the end are not stored.
 bool computes_whole_tiles(const ir::Program& p);
 
-// The extent of an axis as register tiles are computed along it: up to the last wave's tile, where
-// they are whole.
+// The extent of an axis that register tiles cover: rounded up to the last wave's tile where tiles
+// are whole.
 int64_t computed_extent(const ir::Program& p, int axis);
 
 // The tile that encloses level `level` along `axis`: the whole axis for level 0.
 int64_t enclosing_extent(const ir::Program& p, int level, int axis);
 
-// Does a loop of the kernel run once or not at all, as the partial tile around it has no full one?
+// Is a loop of the kernel in effect an If: does it run at most once, since a partial tile around it
+// may hold no full one?
 bool is_condition(const ir::Program& p, const Nest& nest, size_t loop);
 
 // Does the address of read `read` of the anchor change with `axis`?
 bool reads_axis(const ir::Program& p, int read, int axis);
 
-// After which loop (position in Nest::loops, -1: before all) the copy of a staging stands: the last
-// loop of its level or further out that moves the operand's region.
+// The loop that the copy of a staging follows (position in Nest::loops, -1: before all). It is the
+// last loop of its level or an outer one that moves the operand's region.
 int staging_place(const ir::Program& p, const Nest& nest, const ir::Staging& s);
 
-// Positions inside a tile of a level, per axis, as it is computed.
+// Positions inside a tile of a level, per axis, past the end of the axis where it is computed
+// there.
 std::vector<ir::Range> tile_ranges(const ir::Program& p, int level);
 
-// Extents of the region of the operand that one tile of the staging's level needs, per dimension.
+// Extents per dimension of the operand's region that one tile of the staging's level needs.
 std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s);
 
-// Is the copy of a staging made of vectors along the source's contiguous dimension (returned), or
-// of single elements (-1)? Vectors need aligned origins, whole vectors inside the region unless it
-// spans the dimension, and equidistant lanes on both sides.
+// The source's contiguous dimension, where a staging is copied in vectors along it; -1: element by
+// element. Vectors need aligned origins and equidistant lanes on both sides. They must divide the
+// region, unless it spans the dimension.
 int copy_vector_dim(const ir::Program& p, const ir::Staging& s);
 
-// Steps (vectors along that dimension, else elements) behind which a copy, or the tensor it is made
-// of where regions begin with one, begins a new block along a dimension; 0: it lies in one.
+// Steps (vectors along that dimension, else elements) per block of the copy's layout along `dim`.
+// The source's blocks count where the copy has none and regions begin at one. 0: a single block.
 int64_t copy_block(const ir::Program& p, const ir::Staging& s, int dim);
 
 // Distance in elements between neighbours along logical dimension `dim` in a layout, for vectors of
@@ -84,19 +84,19 @@ std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int
 std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape,
                                    std::span<const ir::Index> index, int axis, int width);
 
-// Steps of the innermost loop of a reduction over copies that threads' code unrolls, so that what
-// lies side by side in a row can be one load; 0: it does not.
+// Unroll factor of a reduction over staged copies in threads' code, so that compilers can merge
+// loads of neighbouring elements; 0: not unrolled.
 int unrolled_steps(const ir::Program& p);
 
-// Reduce loops outside the accumulators' life: partial sums go through the output buffer.
+// Are there reduce loops outside the accumulators' lifetime, with partial sums in the output
+// buffer?
 bool has_partial_sums(const Nest& nest);
 
-// Times that each tile of the output is taken up: tiles that those loops walk, 1 where there are
-// none.
+// How often each tile of the output is updated: the product of those loops' tiles, 1 without them.
 double visits(const ir::Program& p, const Nest& nest);
 
-// Are partial sums asked for when a tile begins and added when it ends? Else they begin the
-// accumulators, and nothing is multiplied before they have arrived.
+// Are partial sums prefetched when a tile begins and added when it ends? Otherwise they initialise
+// the accumulators, and the first multiply-add waits for them.
 bool adds_late(const ir::Program& p, const Nest& nest);
 
 }  // namespace assay::lower

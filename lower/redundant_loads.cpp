@@ -9,17 +9,17 @@ namespace assay::lower {
 namespace {
 
 using Key = std::vector<int64_t>;      // equal where loads read the same elements
-using Available = std::map<Key, int>;  // what is in registers, with the buffer it is from
+using Available = std::map<Key, int>;  // loads whose values are in registers -> their buffer
 
 struct Load {
   const ir::Value* value = nullptr;
   Key key;
 };
 
-// What a block changes.
+// Side effects of a block.
 struct Changes {
   std::set<int> buffers;    // stored to
-  std::set<int> variables;  // given values
+  std::set<int> variables;  // index variables that are set
 };
 
 void changed_by(const ir::Block& block, Changes& out);
@@ -42,9 +42,9 @@ void changed_by(const ir::Block& block, Changes& out) {
   for (const ir::Stmt& s : block) changed_by(s, out);
 }
 
-bool moved_by(const ir::Index& i, const std::set<int>& variables) {
+bool depends_on_any(const ir::Index& i, const std::set<int>& variables) {
   return std::any_of(i.terms.begin(), i.terms.end(), [&](const ir::Term& t) {
-    return t.var >= 0 ? variables.contains(t.var) : moved_by(t.of[0], variables);
+    return t.var >= 0 ? variables.contains(t.var) : depends_on_any(t.of[0], variables);
   });
 }
 
@@ -62,32 +62,33 @@ Key key_of(const ir::Value& v) {
   return key;
 }
 
-void forget(Available& held, const std::set<int>& buffers) {
-  std::erase_if(held, [&](const auto& entry) { return buffers.contains(entry.second); });
+void forget(Available& available, const std::set<int>& buffers) {
+  std::erase_if(available, [&](const auto& entry) { return buffers.contains(entry.second); });
 }
 
-class Keeper {
+class Eliminator {
  public:
-  explicit Keeper(const ir::Kernel& kernel) : kernel_(kernel) {}
+  explicit Eliminator(const ir::Kernel& kernel) : kernel_(kernel) {}
 
-  // Returns the loads that are done whenever the block is, those in front of its loops included.
-  std::vector<Load> block(const ir::Block& b, Available held) {
+  // Returns the loads that run whenever the block does, those hoisted out of its loops included.
+  std::vector<Load> block(const ir::Block& b, Available available) {
     std::vector<Load> done;
     for (const ir::Stmt& s : b) {
       if (const auto* locate = std::get_if<ir::Locate>(&s.node)) located_.insert(locate->var);
-      if (const auto* assign = std::get_if<ir::Assign>(&s.node)) value(assign->value, held, done);
+      if (const auto* assign = std::get_if<ir::Assign>(&s.node))
+        value(assign->value, available, done);
       if (const auto* store = std::get_if<ir::Store>(&s.node)) {
         if (!is_scratch(store->id))
-          value(store->value, held, done);  // copies are made as they stand
-        forget(held, {store->id});
+          value(store->value, available, done);  // lowering already moves copies
+        forget(available, {store->id});
       }
-      if (const auto* loop = std::get_if<ir::For>(&s.node)) before_loop(*loop, held, done);
+      if (const auto* loop = std::get_if<ir::For>(&s.node)) before_loop(*loop, available, done);
       if (const auto* either = std::get_if<ir::If>(&s.node)) {
-        block(either->then_body, held);
-        block(either->else_body, held);
+        block(either->then_body, available);
+        block(either->else_body, available);
         Changes changes;
         changed_by(s, changes);
-        forget(held, changes.buffers);
+        forget(available, changes.buffers);
       }
     }
     return done;
@@ -95,8 +96,8 @@ class Keeper {
 
   RedundantLoads take() && {
     for (const auto& [value, loop] : hoisted_) {
-      out_.free.insert(value);
-      out_.before[loop].push_back(value);
+      out_.eliminated.insert(value);
+      out_.hoisted[loop].push_back(value);
     }
     return std::move(out_);
   }
@@ -106,57 +107,57 @@ class Keeper {
     return kernel_.buffers[static_cast<size_t>(buffer)].scope == ir::Scope::scratch;
   }
 
-  void value(const ir::Value& v, Available& held, std::vector<Load>& done) {
+  void value(const ir::Value& v, Available& available, std::vector<Load>& done) {
     using V = ir::ValueOp;
     for (const ir::Condition& c : v.conditions)
-      if (moved_by(c.index, located_)) return;
+      if (depends_on_any(c.index, located_)) return;
     const size_t outside = guards_.size();
     for (const ir::Condition& c : v.conditions) {
       guards_.insert(guards_.end(), {c.low, c.high});
       add_to(guards_, c.index);
     }
-    for (const ir::Value& a : v.args) value(a, held, done);
+    for (const ir::Value& a : v.args) value(a, available, done);
     guards_.resize(outside);
     if (v.op != V::load && v.op != V::splat && v.op != V::gather) return;
     Load load{&v, key_of(v)};
     load.key.insert(load.key.end(), guards_.begin(), guards_.end());
-    if (!held.try_emplace(load.key, v.id).second)
-      out_.free.insert(&v);
+    if (!available.try_emplace(load.key, v.id).second)
+      out_.eliminated.insert(&v);
     else
       done.push_back(std::move(load));
   }
 
-  // What the loop does not move goes in front of it, and from there perhaps further out.
-  void before_loop(const ir::For& loop, Available& held, std::vector<Load>& done) {
+  // Hoists invariant loads in front of the loop; an outer loop may hoist them further.
+  void before_loop(const ir::For& loop, Available& available, std::vector<Load>& done) {
     Changes changes;
     changes.variables.insert(loop.var);
     changed_by(loop.body, changes);
-    forget(held, changes.buffers);
-    std::vector<Load> inside = block(loop.body, held);
-    if (loop.limit == 1 && !loop.bounds.empty()) return;  // a condition
+    forget(available, changes.buffers);
+    std::vector<Load> inside = block(loop.body, available);
+    if (loop.limit == 1 && !loop.bounds.empty()) return;  // an If in effect: it may not run
     for (Load& load : inside) {
       if (changes.buffers.contains(load.value->id) ||
-          moved_by(load.value->index, changes.variables))
+          depends_on_any(load.value->index, changes.variables))
         continue;
       hoisted_[load.value] = &loop;
-      held.emplace(load.key, load.value->id);
+      available.emplace(load.key, load.value->id);
       done.push_back(std::move(load));
     }
   }
 
   const ir::Kernel& kernel_;
   RedundantLoads out_;
-  Key guards_;                                          // of the guards around what is looked at
-  std::set<int> located_;                               // variables found by Locate
-  std::map<const ir::Value*, const ir::For*> hoisted_;  // the outermost loop it stands before
+  Key guards_;                                          // of the guards around the current value
+  std::set<int> located_;                               // variables set by Locate
+  std::map<const ir::Value*, const ir::For*> hoisted_;  // -> the outermost loop it moves before
 };
 
 }  // namespace
 
 RedundantLoads redundant_loads(const ir::Kernel& kernel) {
-  Keeper keeper(kernel);
-  keeper.block(kernel.body, {});
-  return std::move(keeper).take();
+  Eliminator eliminator(kernel);
+  eliminator.block(kernel.body, {});
+  return std::move(eliminator).take();
 }
 
 }  // namespace assay::lower

@@ -1,10 +1,11 @@
-// Loads that a compiler keeps in a register instead of repeating: pointers are restrict, so all of
-// them see it. A statement's load costs nothing where an earlier one of the same block, or one that
-// encloses it, has read the same elements and no store to their buffer lies between; and a load
-// that a loop does not move is done once before the loop. Equal loads have equal guards: those ask
-// for the position, and where rows follow each other in memory the place past the end of one is in
-// the next. Loads at looked-up positions stay where they are. Where registers do not suffice
-// compilers load again, from the stack or from the same place: that is not seen here.
+// Loads that every compiler eliminates, since the kernels' pointers are restrict.
+//
+// Redundant load elimination: a load costs nothing after one of the same elements in its block, or
+// in an enclosing one, with no store to their buffer between. Loop-invariant code motion: a load
+// whose address a loop does not change runs once before the loop.
+// Equal loads also need equal guards, since guards test positions: an address past the end of a row
+// is the start of the next. Loads at looked-up positions are never moved. Spills and reloads for
+// want of registers are not modelled here.
 #pragma once
 
 #include <unordered_map>
@@ -15,10 +16,10 @@
 
 namespace assay::lower {
 
-struct RedundantLoads {                       // points into the kernel
-  std::unordered_set<const ir::Value*> free;  // cost nothing where they stand
-  std::unordered_map<const ir::For*, std::vector<const ir::Value*>>
-      before;  // are done once before a loop
+struct RedundantLoads {                             // points into the kernel
+  std::unordered_set<const ir::Value*> eliminated;  // not executed in their place
+  // Loads that run once before a loop.
+  std::unordered_map<const ir::For*, std::vector<const ir::Value*>> hoisted;
 };
 
 RedundantLoads redundant_loads(const ir::Kernel& kernel);

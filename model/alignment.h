@@ -1,10 +1,8 @@
-// Where accesses lie in lines and in the blocks of layouts.
+// Where accesses lie in cache lines and in the blocks of layouts.
 //
-// Vector accesses that straddle cache lines: each takes two accesses of the load or store pipe.
-//
-// A vector of w elements at a position that is a multiple of w in its array never straddles when
-// every stride that moves it is a multiple of w; rows of another length (1021 columns) put the
-// vectors at all phases, and then 1 - 1/w of those as wide as a line straddle.
+// A vector access that straddles a line takes two accesses of the load or store port. A vector of w
+// elements never straddles where every stride that moves it is a multiple of w. Rows of another
+// length (1021 columns) put the vectors at all phases: then 1 - 1/w of those as wide as a line do.
 #pragma once
 
 #include "ir/program.h"
@@ -16,8 +14,8 @@ namespace assay::model {
 double straddling(const ir::Program& p, const ir::Layout& layout, const ir::Tensor& tensor,
                   const std::vector<ir::Index>& index, double line);
 
-// Does a register tile cover parts of the blocks that the layout splits a dimension into? Then
-// which block an element lies in, and where, is computed as the loops go.
+// Does a register tile cover parts of the blocks that the layout splits a dimension into? Then each
+// iteration computes an element's block and its position there.
 bool inside_blocks(const ir::Program& p, const ir::Layout& layout,
                    const std::vector<ir::Index>& index);
 

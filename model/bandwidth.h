@@ -1,6 +1,6 @@
 // Bandwidth of n active users of a shared memory, and what latency allows.
 //
-//   B(n) = ((n b1)^-p + B^-p)^(-1/p)     b1: one user alone, B: the memory's limit, p: sharpness
+//   B(n) = ((n b1)^-p + B^-p)^(-1/p)     b1: one user alone, B: the memory's limit, p: exponent
 //   never above bytes in flight / latency (Little's law)
 #pragma once
 
@@ -14,8 +14,8 @@ double shared_bandwidth(double n, double b1, double limit, double p);
 // in_flight_bytes / latency, seconds; no bound when the latency is not known (0).
 double little_bound(double in_flight_bytes, double latency);
 
-// Seconds a byte: read, written, and of one of each at once, which take between the longer and
-// both.
+// Seconds per byte: read, written, and for one of each moved concurrently, which take between the
+// longer time and the sum.
 struct TransferCost {
   double read = 0, write = 0, both = 0;
   double seconds(double in, double out) const {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lower/nest.h"
+#include "model/register_loads.h"
 
 namespace assay::model {
 
@@ -16,7 +17,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 void count_body(const ir::Scalar& e, double times, Counts& out);
 
-// What an operation takes twice (a square) is computed once.
+// An operand that occurs twice (a square) is computed once.
 void count_arguments(const ir::Scalar& e, double times, Counts& out) {
   for (auto a = e.args.begin(); a != e.args.end(); ++a)
     if (std::find(e.args.begin(), a, *a) == a) count_body(*a, times, out);
@@ -150,7 +151,7 @@ class ClosedForm {
     }
   }
 
-  // Each position is located once per register tile and place in it that it moves with.
+  // A looked-up position is located once per register tile and position in it that it moves with.
   void count_positions(int read) {
     const ir::Lookup& lookup = *anchor_.reads[static_cast<size_t>(read)].lookup;
     for (int other = 0; other < read; ++other)  // found by an earlier read of equal extent
@@ -175,14 +176,10 @@ class ClosedForm {
     return x.lookup->read == y.lookup->read && extent(x) == extent(y);
   }
 
-  struct Loads {
-    double n = 1, lanes = 1;  // vectors, and elements in them
-  };
-
-  // Reads at looked-up positions are made for every point; only what accumulators of one place
-  // share is made once.
-  Loads repeated(int read, bool shares) const {
-    Loads out;
+  // Reads at looked-up positions are made for every point. Only what accumulators of one position
+  // share is loaded once.
+  LoadCount repeated(int read, bool shares) const {
+    LoadCount out;
     for (size_t a = 0; a < steps_.size(); ++a) {
       const Steps& s = steps_[a];
       const bool shared = shares && static_cast<int>(a) < spatial_ &&
@@ -193,193 +190,20 @@ class ClosedForm {
     return out;
   }
 
-  // What stays in registers (lower/kept.h): an element is read once per tile, outside all loops
-  // that do not move it. `loops`: how many stand around the place; `fixed`: the last of them that
-  // the load must stay inside, -1: none. Axes from `axes` on are not walked, the others as far as
-  // `extents`.
-  Loads kept(const ir::Read& r, const std::vector<int64_t>& extents, size_t axes, size_t loops,
-             int fixed) const {
-    std::vector<bool> moves(axes);
-    std::vector<size_t> moving;
-    for (size_t a = 0; a < axes; ++a) {
-      moves[a] = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) {
-        return ir::depends_on(i, static_cast<int>(a));
-      });
-      if (moves[a]) moving.push_back(a);
-    }
-    Loads out{0, 0};
-    for (size_t choice = 0; choice < size_t{1} << moving.size(); ++choice) {
-      TileClass c{extents, 1, std::vector<Positions>(steps_.size()),
-                  std::vector<bool>(steps_.size())};
-      for (size_t k = 0; k < moving.size(); ++k) c.last[moving[k]] = (choice >> k & 1) != 0;
-      for (size_t k = 0; k < moving.size() && c.tiles > 0; ++k)
-        place(c, moving[k], moves, loops, fixed);
-      if (c.tiles == 0) continue;
-      const double passes = c.tiles * passes_over(moves, extents, inside(moves, c, loops, fixed));
-      Loads l;
-      for (size_t a : moving) {
-        const std::vector<size_t> together = moved_together(r, a, moves);
-        if (together.front() != a) continue;  // counted with an earlier axis
-        const Loads part = in_tile(r, together, c);
-        l.n *= part.n;
-        l.lanes *= part.lanes;
-      }
-      out.n += passes * l.n;
-      out.lanes += passes * l.lanes;
-    }
-    return out;
-  }
-
-  struct Position {  // of an element, or of a vector and its lanes inside the tile
-    int64_t first = 0, count = 1;
-  };
-  using Positions = std::vector<Position>;
-
-  struct TileClass {                      // full register tiles, or the last along some axes
-    const std::vector<int64_t>& extents;  // of the axes
-    double tiles = 1;
-    std::vector<Positions> at;  // per axis
-    std::vector<bool> last;
-  };
-
-  void add_positions(Positions& to, size_t axis, int64_t from, int64_t extent) const {
-    const int64_t step = static_cast<int>(axis) == p_.vector_axis ? p_.vector_width : 1;
-    for (int64_t i = 0; i < extent; i += step) to.push_back({from + i, std::min(step, extent - i)});
-  }
-
-  void place(TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops,
-             int fixed) const {
-    const int64_t whole = c.extents[axis], t = p_.tiles.back().extent[axis], rest = whole % t;
-    const bool together = rest > 0 && whole / t == 1 && one_body(c, axis, moves, loops, fixed);
-    c.tiles *= !c.last[axis] ? static_cast<double>(whole / t) : rest > 0 && !together ? 1.0 : 0.0;
-    add_positions(c.at[axis], axis, 0, c.last[axis] ? rest : t);
-    if (together) add_positions(c.at[axis], axis, t, rest);
-  }
-
-  // The loop that alone walks all of an axis, one register tile at a time.
-  bool walks_alone(size_t loop) const {
-    const lower::Loop& l = nest_.loops[loop];
-    const auto a = static_cast<size_t>(l.axis);
-    return l.is_opaque() &&
-           lower::enclosing_extent(p_, l.level, l.axis) == anchor_.axes[a].extent &&
-           l.tile == p_.tiles.back().extent[a];
-  }
-
-  // Does a loop move a load in tiles of a class? The only full tile and the last one lie where they
-  // lie.
-  bool moved_by(size_t loop, const std::vector<bool>& moves, const TileClass& c) const {
-    const auto a = static_cast<size_t>(nest_.loops[loop].axis);
-    return a < moves.size() && moves[a] &&
-           !(walks_alone(loop) &&
-             (c.last[a] || anchor_.axes[a].extent / nest_.loops[loop].tile == 1));
-  }
-
-  // The only full tile along an axis and the last one stand in one block, if no loop in them moves
-  // a load.
-  bool one_body(const TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops,
-                int fixed) const {
-    size_t own = loops;
-    for (size_t i = 0; i < loops; ++i)
-      if (nest_.loops[i].axis == static_cast<int>(axis) && walks_alone(i)) own = i;
-    if (own == loops || static_cast<int>(own) <= fixed) return false;
-    for (size_t i = own + 1; i < loops; ++i)
-      if (moved_by(i, moves, c) || lower::is_condition(p_, nest_, i)) return false;
-    return true;
-  }
-
-  // The last loop that moves a load in tiles of a class, or that it can not leave.
-  int inside(const std::vector<bool>& moves, const TileClass& c, size_t loops, int fixed) const {
-    for (size_t i = 0; i < loops; ++i)
-      if (!nest_.loops[i].is_opaque() || moved_by(i, moves, c) || lower::is_condition(p_, nest_, i))
-        fixed = std::max(fixed, static_cast<int>(i));
-    return fixed;
-  }
-
-  // How often loops up to `place` walk the axes that do not move a load.
-  double passes_over(const std::vector<bool>& moves, const std::vector<int64_t>& extents,
-                     int place) const {
-    double n = 1;
-    for (size_t a = 0; a < moves.size(); ++a) {
-      int64_t tile = 0;
-      for (int i = 0; i <= place; ++i)
-        if (nest_.loops[static_cast<size_t>(i)].axis == static_cast<int>(a))
-          tile = nest_.loops[static_cast<size_t>(i)].tile;
-      if (!moves[a] && tile > 0) n *= static_cast<double>(ceil_div(extents[a], tile));
-    }
-    return n;
-  }
-
-  // The axes that share dimensions of a read with `axis`, directly or through others; ascending.
-  static std::vector<size_t> moved_together(const ir::Read& r, size_t axis,
-                                            const std::vector<bool>& moves) {
-    std::vector<bool> in(moves.size());
-    in[axis] = true;
-    for (bool grows = true; grows;) {
-      grows = false;
-      for (const ir::Index& i : r.index) {
-        const auto moved = [&](size_t a) {
-          return moves[a] && ir::depends_on(i, static_cast<int>(a));
-        };
-        bool any = false;
-        for (size_t a = 0; a < in.size(); ++a) any = any || (in[a] && moved(a));
-        for (size_t a = 0; any && a < in.size(); ++a)
-          if (moved(a) && !in[a]) in[a] = grows = true;
-      }
-    }
-    std::vector<size_t> out;
-    for (size_t a = 0; a < in.size(); ++a)
-      if (in[a]) out.push_back(a);
-    return out;
-  }
-
-  // Different loads in one register tile of a class.
-  Loads in_tile(const ir::Read& r, const std::vector<size_t>& axes, const TileClass& c) const {
-    if (std::count_if(axes.begin(), axes.end(), [&](size_t a) { return c.at[a].size() > 1; }) <=
-        1) {
-      Loads all;  // nothing can overlap
-      for (size_t a : axes) {
-        all.n *= static_cast<double>(c.at[a].size());
-        double lanes = 0;
-        for (const Position& x : c.at[a]) lanes += static_cast<double>(x.count);
-        all.lanes *= lanes;
-      }
-      return all;
-    }
-    std::set<std::vector<int64_t>> seen;
-    Loads out{0, 0};
-    std::vector<size_t> chosen(axes.size());
-    std::vector<int64_t> at(steps_.size(), 0), key;
-    for (;;) {
-      int64_t lanes = 1;
-      for (size_t k = 0; k < axes.size(); ++k) {
-        at[axes[k]] = c.at[axes[k]][chosen[k]].first;
-        lanes *= c.at[axes[k]][chosen[k]].count;
-      }
-      key.assign(1, lanes);
-      for (const ir::Index& i : r.index) key.push_back(ir::evaluate(i, at));
-      if (seen.insert(key).second) {
-        out.n += 1;
-        out.lanes += static_cast<double>(lanes);
-      }
-      size_t k = 0;
-      while (k < axes.size() && ++chosen[k] == c.at[axes[k]].size()) chosen[k++] = 0;
-      if (k == axes.size()) return out;
-    }
-  }
-
   void count_read(int read, bool reduces) {
     const ir::Read& r = anchor_.reads[static_cast<size_t>(read)];
     const auto t = static_cast<size_t>(r.tensor);
     for (size_t i = 0; i < p_.staging.size(); ++i) {
       if (p_.staging[i].read != read) continue;
-      const Loads l = kept(r, computed_, steps_.size(), nest_.loops.size(),
-                           lower::staging_place(p_, nest_, p_.staging[i]));
+      const LoadCount l = register_loads(p_, nest_, r, computed_, steps_.size(), nest_.loops.size(),
+                                         lower::staging_place(p_, nest_, p_.staging[i]));
       add_loads(static_cast<int>(out_.buffers.size() - p_.staging.size() + i), p_.staging[i].layout,
                 lower::staged_shape(p_, p_.staging[i]), r.index, l.n, l.lanes);
       return;
     }
-    const Loads l = r.lookup ? repeated(read, reduces)
-                             : kept(r, computed_, steps_.size(), nest_.loops.size(), -1);
+    const LoadCount l =
+        r.lookup ? repeated(read, reduces)
+                 : register_loads(p_, nest_, r, computed_, steps_.size(), nest_.loops.size(), -1);
     add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
   }
 
@@ -416,10 +240,11 @@ class ClosedForm {
       for (const ir::Read& r : node.reads) {
         if (r.tensor == p_.graph.nodes[k - 1].output) continue;
         const auto t = static_cast<size_t>(r.tensor);
-        Loads l{n, lanes};
-        if (!r.lookup)  // between partial sums it stands under a condition
-          l = kept(r, whole_, static_cast<size_t>(spatial_), nest_.first_inner,
-                   lower::has_partial_sums(nest_) ? static_cast<int>(nest_.first_inner) - 1 : -1);
+        LoadCount l{n, lanes};
+        if (!r.lookup)  // with partial sums it is conditional
+          l = register_loads(
+              p_, nest_, r, whole_, static_cast<size_t>(spatial_), nest_.first_inner,
+              lower::has_partial_sums(nest_) ? static_cast<int>(nest_.first_inner) - 1 : -1);
         add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
       }
     }
@@ -474,7 +299,7 @@ class ClosedForm {
     (contiguous ? copy.vector_stores : copy.scattered_lanes) += contiguous ? n : elements;
   }
 
-  // Before and after what is copied at one place, all waves of a group meet.
+  // A barrier of the group's waves before and after the copies at one place of the nest.
   void count_barriers() {
     const auto waves = [&](size_t axis) {
       return p_.workers.empty() ? int64_t{1} : p_.workers[axis];
@@ -486,7 +311,7 @@ class ClosedForm {
       std::vector<double> positions(anchor_.axes.size(), 1);
       for (size_t i = 0; i < nest_.loops.size(); ++i) {
         const lower::Loop& l = nest_.loops[i];
-        if (!l.is_opaque() || static_cast<int>(i) <= place)
+        if (!l.is_sequential() || static_cast<int>(i) <= place)
           positions[static_cast<size_t>(l.axis)] =
               static_cast<double>(ir::tile_count(p_, l.level, l.axis));
       }
@@ -507,7 +332,7 @@ class ClosedForm {
       positions[a] = static_cast<double>(ir::tile_count(p_, l.level, l.axis));
       double n = 1;
       for (double x : positions) n *= x;
-      if (l.is_opaque()) out_.iterations += n;
+      if (l.is_sequential()) out_.iterations += n;
     }
   }
 
@@ -515,8 +340,8 @@ class ClosedForm {
   const ir::Node& anchor_;
   const lower::Nest nest_;
   const int spatial_;
-  std::vector<int64_t> whole_,
-      computed_;  // extents of the axes, and as far as register tiles are computed
+  // Extents of the axes, and those that register tiles compute.
+  std::vector<int64_t> whole_, computed_;
   std::vector<Steps> steps_;
   std::vector<Steps> ends_;  // of what is stored
   std::vector<int> buffer_of_;

@@ -27,22 +27,22 @@ Copies copies_of(const ir::Program& p, const lower::Counts& counts) {
         static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s)));
     const double n = into.vector_stores + into.scattered_lanes,
                  at_once = std::max(1.0, elements / p.vector_width);
-    out.all += n;
-    if (lower::copy_vector_dim(p, s) < 0) out.single += n;
-    // Half a window of loads and stores goes on beside the arithmetic before them, and as many
-    // beside that behind them.
-    out.alone += n * std::max(0.0, 1 - kReorderWindow / at_once);
+    out.total += n;
+    if (lower::copy_vector_dim(p, s) < 0) out.single_elements += n;
+    // Half a reorder window of loads and stores overlaps with the arithmetic before them, and half
+    // with that after them.
+    out.exposed += n * std::max(0.0, 1 - kReorderWindow / at_once);
   }
   return out;
 }
 
-double copied_part(const Streams& s, const LevelTraffic& t) {
+double copy_fraction(const Streams& s, const LevelTraffic& t) {
   double bytes = 0;
   for (size_t i = 0; i < s.streams.size(); ++i) {
     const Stream& one = s.streams[i];
     if (one.staging >= 0)
       bytes += t.streams[i].written;
-    else if (!one.written && one.until < s.nest.loops.size())
+    else if (!one.written && one.end_depth < s.nest.loops.size())
       bytes += t.streams[i].read;
   }
   return bytes > 0 ? bytes / (t.read + t.written) : 0;

@@ -15,7 +15,7 @@ struct Term {        // one cost, seconds of the busiest unit
 struct LevelUse {
   std::string boundary;  // "l1<-l2"
   double read_bytes = 0, written_bytes = 0, seconds = 0, working_set = 0;
-  bool shared = false;  // by units, what lies behind it
+  bool shared = false;  // the farther level is shared by units
 };
 
 struct Estimate {
@@ -26,9 +26,9 @@ struct Estimate {
   std::vector<LevelUse> levels;
   double flops = 0;
   double groups = 1, rounds = 1, balance = 1;  // balance: mean load / largest load of the units
-  double efficiency = 0;             // what the chip could do the node in at best / seconds
-  double occupancy = 1;              // groups resident per unit
-  std::vector<std::string> assumed;  // fields of the profile that were not known
+  double efficiency = 0;                       // the node's least time on this chip / seconds
+  double occupancy = 1;                        // groups resident per unit
+  std::vector<std::string> assumed;            // fields of the profile that were not known
 };
 
 }  // namespace assay::model

@@ -139,7 +139,7 @@ class Resolver : Resolving {
     return c != nullptr ? c->pipe : m_.fma_pipe;
   }
 
-  // What the modes of narrower vectors say of a pipe.
+  // Rates of a pipe in the modes of narrower vectors.
   std::vector<NarrowRate> narrow_rates(const std::string& name) const {
     std::vector<NarrowRate> out;
     for (const hwdesc::LaneMode& mode : p_.execution.lanes.modes)
@@ -261,8 +261,7 @@ class Resolver : Resolving {
 
   void resolve_launch() {
     const std::string base = "apis." + api_.name;
-    // A schedule that runs inside one launch pays its barrier between steps, and its units are
-    // awake.
+    // A schedule inside one launch pays its barrier between steps, and no wake-up skew.
     if (api_.device_barrier.known())
       m_.launch = {api_.device_barrier.value->v, spread_of(api_.device_barrier), false,
                    base + ".device_barrier"};
@@ -272,11 +271,11 @@ class Resolver : Resolving {
       m_.wakeup_skew = {api_.wakeup_skew.value->v, spread_of(api_.wakeup_skew), false,
                         base + ".wakeup_skew"};
     if (api_.launch.cold.known())
-      m_.cold = {api_.launch.cold.value->v, spread_of(api_.launch.cold), false,
-                 base + ".launch.cold"};
+      m_.cold_code = {api_.launch.cold.value->v, spread_of(api_.launch.cold), false,
+                      base + ".launch.cold"};
     if (api_.launch.uncached.known())
-      m_.uncached = {api_.launch.uncached.value->v, spread_of(api_.launch.uncached), false,
-                     base + ".launch.uncached"};
+      m_.uncached_code = {api_.launch.uncached.value->v, spread_of(api_.launch.uncached), false,
+                          base + ".launch.uncached"};
     if (api_.slp_lanes.known())
       m_.slp_lanes = std::max(1, static_cast<int>(api_.slp_lanes.value->v));
     if (api_.merged_loads.known())
@@ -304,7 +303,7 @@ double group_barrier_of(const Machine& m, double waves) {
   double below = 1, time = m.group_barrier.value;
   for (const WideBarrier& b : m.wide_barriers) {
     if (time <= 0)
-      time = b.time.value;  // of one wave nothing is known: no longer than of the smallest group
+      time = b.time.value;  // not known of one wave: at most that of the smallest group
     if (waves <= b.waves)
       return waves <= below ? time
                             : time + (b.time.value - time) * (waves - below) / (b.waves - below);

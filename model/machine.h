@@ -1,5 +1,5 @@
 // Machine: a target's numbers resolved for the physics: seconds, bytes, instructions per second of
-// one unit. Prepared once; what a profile does not know is filled by a stated assumption, and every
+// one unit. Prepared once. What a profile does not know is filled by a stated assumption, and every
 // assumption is listed, so that an estimate can say what it rests on.
 #pragma once
 
@@ -18,53 +18,58 @@ struct Quantity {
   double spread = 0;  // (high - low) / (2 value)
   bool assumed = false;
   std::string path;  // profile field, for explanations
-  double parts = 1;  // of a unit, a rate of theirs together; a wave runs on one
+  double parts = 1;  // partitions of a unit that reach the rate together; a wave runs on one
 };
 
-// How a part that is held falls: all up to `from`, `half` of it at `middle` where that lies
-// between, nothing from `to` on.
+// Hit rate by footprint, bytes: 1 up to `from`, `half` at `middle` where that lies between, 0 from
+// `to` on. to = 0: not known.
 struct HitCurve {
-  double from = 0, middle = 0, half = 0.5, to = 0;  // bytes; to = 0: not known
+  double from = 0, middle = 0, half = 0.5, to = 0;
 };
 
 struct Level {  // one memory, near to far
   std::string name;
-  bool shared = false;            // one instance serves several units, or would
-  bool on_chip_explicit = false;  // code copies into it (scratchpad)
-  bool last = false;              // nothing lies behind it for this program: dram or host
-  double instances = 1;           // in the whole device
-  Quantity capacity;              // bytes of one instance that are still held whole (retention.h)
-  double middle = 0;              // bytes of which `middle_hits` is; 0: not known
+  bool shared = false;         // one instance serves several units, or would
+  bool is_scratchpad = false;  // code copies into it
+  bool last = false;           // the farthest for this program: dram or host
+  double instances = 1;        // in the whole device
+  // Hits by footprint in bytes of one instance (retention.h): all up to `capacity`, `middle_hits`
+  // at `middle` (0: not known), none from `end` on. From a cyclic scan, else from the knee of a
+  // chase.
+  Quantity capacity;
+  double middle = 0;
   double middle_hits = 0.5;
-  double end = 0;            // bytes beyond which nothing is
-  bool cyclic_scan = false;  // these three from a sweep that streams, else from the knee of a chase
-  double line = 64;          // bytes of a transfer
-  double whole_line = 64;    // of which transfers may be parts
-  double sets = 1;           // of a cache; from ways where known, else as if of 8 to 15 ways
-  Quantity read, write;      // bytes/s of one instance, all its units together
+  double end = 0;
+  bool cyclic_scan = false;
+  double line = 64;        // bytes of a transaction
+  double whole_line = 64;  // of a cache line, which may have several sectors
+  double sets = 1;         // of a cache; from ways where known, else as if of 8 to 15 ways
+  Quantity read, write;    // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
-  double sharpness =
-      32;  // p of the bandwidth law; where it is not known, `read` is what all units reach
-  double together =
-      1;  // of the sum of the times of reading and writing, what both take side by side at least
-  double short_run_read = 1,
-         short_run_write = 1;  // times as long per byte, in runs of a few lines that lie apart
-  HitCurve single_use_retention,
-      reuse_retention;  // of data used once, and of data used again and again before, by the bytes
-                        // of other data that came in since; `to` 0: not known
-  Quantity co_tenant_eviction;  // bytes/s that others bring into an instance meanwhile; 0: not
-                                // known, or nobody does
-  std::optional<double> run_start;  // s beyond streaming that a unit pays for the first line of a
-                                    // run, as those runs showed; nullopt: not measured
-  Quantity latency;                 // s
-  double misses_in_flight =
-      10;  // lines that one unit waits for at once; 10 line buffers are the usual number
+  // p of the bandwidth law (bandwidth.h). Where it is not known, `read` is what all units reach.
+  double bandwidth_exponent = 32;
+  // Read/write serialisation: concurrent reading and writing take at least so much of the sum of
+  // their times. 1: half-duplex.
+  double read_write_serialisation = 1;
+  // Time per byte of runs of a few lines, over that of long ones.
+  double short_run_read = 1, short_run_write = 1;
+  // Hit curves of data used once and of data used several times, by the bytes of other data that
+  // came in since.
+  HitCurve single_use_retention, reuse_retention;
+  // Bytes/s that co-tenants bring into an instance; 0: not known, or there are none.
+  Quantity co_tenant_eviction;
+  // s that the first line of a run costs a unit beyond streaming, as short runs showed. nullopt:
+  // not measured.
+  std::optional<double> unprefetched_miss;
+  Quantity latency;  // s
+  double outstanding_misses =
+      10;  // lines that one unit waits for at once; 10 fill buffers are usual
   bool write_allocates = true;
 };
 
 struct NarrowRate {  // of vectors of up to `lanes`
   int lanes = 0;
-  double rate = 0;  // instr/s/unit, lanes/s/unit that lie apart, or a ratio
+  double rate = 0;  // instr/s/unit, gathered or scattered lanes/s/unit, or a ratio
 };
 
 struct WideBarrier {
@@ -82,56 +87,54 @@ struct Machine {
   double vector_registers = 32;  // of native width, per unit
   double resident_groups = 1;    // limit per unit
   double resident_waves = 1;
-  Quantity fma_rate, load_rate, store_rate, alu_rate, divide_rate,
-      math_rate;  // vector instr/s/unit
-  std::string fma_pipe, alu_pipe, divide_pipe,
-      math_pipe;  // operations on the same pipe wait for each other
-  std::vector<NarrowRate>
-      narrow_arithmetic;  // by lanes, ascending: times as many instructions as of whole vectors
-  std::vector<NarrowRate> narrow_divides, narrow_math;  // the same of these, where they differ
-  std::vector<NarrowRate> narrow_loads, narrow_stores,
-      narrow_splats;                   // by lanes, ascending, where they differ from native ones
-  Quantity gather_rate, scatter_rate;  // lanes/s/unit that lie apart in memory; 0: not known
-  Quantity
-      splat_rate;  // loads/s/unit of one element for all lanes of a whole vector; 0: as any load
-  std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // the same, of narrower vectors
+  // Vector instr/s/unit.
+  Quantity fma_rate, load_rate, store_rate, alu_rate, divide_rate, math_rate;
+  // Operations on one pipe are serialised.
+  std::string fma_pipe, alu_pipe, divide_pipe, math_pipe;
+  // Ratio of instructions to those of whole vectors in the same time, by lanes, ascending; the
+  // others where they differ.
+  std::vector<NarrowRate> narrow_arithmetic, narrow_divides, narrow_math;
+  // Rates by lanes, ascending, where they differ from whole vectors'.
+  std::vector<NarrowRate> narrow_loads, narrow_stores, narrow_splats;
+  Quantity gather_rate, scatter_rate;  // lanes/s/unit; 0: not known
+  Quantity splat_rate;                 // broadcast loads/s/unit into a whole vector; 0: as any load
+  std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // lanes/s/unit of narrower vectors
   Quantity issue_rate;                                      // vector instr/s/unit
   Quantity fma_latency, add_latency;                        // s
-  Quantity
-      update_latency;  // s: from a multiply-add on a vector in memory to the next one on the same
-  double together =
-      0.5;  // of the sum of the times of loads and stores, what both take side by side at least
-  Quantity set_conflict,
-      set_conflict_dirty;  // s between two lines that come into one set of the nearest
-                           // cache; that are changed in part there, and leave
-  Quantity false_sharing;  // s, of a run's end behind which another unit writes; 0: not known
-  // Bytes/s a unit reaches in lines that another one's own cache holds; 0: not known.
-  Quantity dirty_remote_read, dirty_remote_rfo;  // reading and writing what it has modified
-  Quantity upgrade;                              // writing what it has read
-  int slp_lanes =
-      1;  // of the vectors that the kernel language's compiler makes of scalar neighbours
-  int merged_loads =
-      1;             // of neighbouring words of a group's memory, one a step, that it makes one of
-  int unrolled = 1;  // turns of a loop of threads whose loads it brings together
-  Quantity wakeup_skew;  // s from the first unit's begin to the last one's; 0: together
-  double page = 4096,
-         translations = 0;  // bytes; what the nearest buffer of translations holds, 0: not known
-  Quantity translation;     // s of a miss there
-  Level walked;  // the buffer behind: bytes of the pages it holds, s of a miss that loads pass by;
-                 // nothing: not known
-  Quantity
-      cold;  // s that a launch takes longer whose code a unit's own caches have lost; 0: not known
-  Quantity uncached;  // the same, where all caches have
-  Quantity launch,
-      group_start;         // s; a launch in a stream, or a step of a schedule, holds its barrier
-  Quantity group_barrier;  // s, of a group of one wave; 0: not known
+  // s from a multiply-add on a vector in memory to the next one on the same (store forwarding).
+  Quantity update_latency;
+  // Of the nearest memory, as Level::read_write_serialisation.
+  double load_store_serialisation = 0.5;
+  // s between two fills of one set of the nearest cache; of lines that are partly modified there
+  // and written back.
+  Quantity set_conflict, set_conflict_dirty;
+  Quantity false_sharing;  // s per end of a run where another unit's begins; 0: not known
+  // Bytes/s a unit reaches in lines that another unit's private cache holds: modified there, loaded
+  // or stored to; shared, stored to. 0: not known.
+  Quantity dirty_remote_read, dirty_remote_rfo;
+  Quantity upgrade;
+  int slp_lanes = 1;  // of vectors that the kernel language's compiler makes of scalar neighbours
+  int merged_loads = 1;  // neighbouring words of a scratchpad that it loads with one instruction
+  int unrolled = 1;      // iterations of a loop of threads whose loads it hoists together
+  Quantity wakeup_skew;  // s from the first unit's start to the last one's; 0: none
+  double page = 4096, tlb_entries = 0;  // bytes; entries of the first TLB, 0: not known
+  Quantity tlb_miss;                    // s
+  // Second TLB: `line` is a page, `capacity` the bytes of its pages, `latency` the s of an
+  // overlapped miss. Empty: not known.
+  Level second_tlb;
+  // s added to a launch whose code a unit's private caches, or all caches, have evicted; 0: not
+  // known.
+  Quantity cold_code, uncached_code;
+  // s. A launch in a stream, or a step of a schedule, includes its barrier.
+  Quantity launch, group_start;
+  Quantity group_barrier;                  // s, of a group of one wave; 0: not known
   std::vector<WideBarrier> wide_barriers;  // of several, ascending
   std::vector<Level> levels;               // [0] nearest
   std::vector<std::string> assumptions;
 };
 
-// Seconds that a group of so many waves takes to meet: in proportion between two sizes that the
-// profile knows, beyond the last as that one; 0: it knows none.
+// Seconds of a barrier in a group of so many waves: linear between two sizes that the profile
+// knows, constant beyond the last. 0: it knows none.
 double group_barrier_of(const Machine& m, double waves);
 
 // Errors: no unit count, ticks of a clock that is not known, no multiply-add rate, no memory.

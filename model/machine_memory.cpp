@@ -1,4 +1,4 @@
-// Memories and what translates addresses.
+// Memories and TLBs.
 #include <algorithm>
 #include <cmath>
 
@@ -17,9 +17,9 @@ class Memories : Resolving {
     for (const hwdesc::MemoryLevel& l : p_.memory) resolve_level(l);
     resolve_knees();
     resolve_set_conflicts();
-    // What a copy brings into a group's own memory comes as the cache behind it hands over.
+    // A copy fills a scratchpad by transactions of the cache behind it.
     for (size_t l = m_.levels.size(); l-- > 1;)
-      if (m_.levels[l - 1].on_chip_explicit) m_.levels[l - 1].line = m_.levels[l].line;
+      if (m_.levels[l - 1].is_scratchpad) m_.levels[l - 1].line = m_.levels[l].line;
     if (m_.levels.empty())
       fail("has no memory", "declare at least the memory that holds the tensors");
     else
@@ -32,20 +32,18 @@ class Memories : Resolving {
       if (t.depth == 2) resolve_walks(t);
       if (t.depth != 1 || !t.entries.known() || !t.miss.known()) continue;
       if (t.page.known()) m_.page = t.page.value->v;
-      m_.translations = t.entries.value->v;
-      const bool passing =
-          t.overlapped_miss
-              .known();  // of loads that do not wait for each other, as programs' do not
+      m_.tlb_entries = t.entries.value->v;
+      const bool passing = t.overlapped_miss.known();  // of independent loads, as programs' are
       const auto& cost = passing ? t.overlapped_miss : t.miss;
-      m_.translation = {seconds(*cost.value), spread_of(cost), false,
-                        passing ? "tlb.1.overlapped_miss" : "tlb.1.miss"};
+      m_.tlb_miss = {seconds(*cost.value), spread_of(cost), false,
+                     passing ? "tlb.1.overlapped_miss" : "tlb.1.miss"};
     }
   }
 
   void resolve_walks(const hwdesc::TlbLevel& t) {
     if (!t.entries.known() || !t.overlapped_miss.known()) return;
     const double page = t.page.known() ? t.page.value->v : m_.page, entries = t.entries.value->v;
-    Level& w = m_.walked;
+    Level& w = m_.second_tlb;
     w.line = page;
     w.capacity = {page * (t.entries.low ? t.entries.low->v : entries), 0, false, "tlb.2.entries"};
     w.middle = page * entries;
@@ -54,7 +52,7 @@ class Memories : Resolving {
                  "tlb.2.overlapped_miss"};
   }
 
-  // The device's own; the host's lies behind it.
+  // Of the device: the host's memory is farther.
   bool is_farthest(const hwdesc::MemoryLevel& l) const {
     return std::none_of(p_.memory.begin() + (&l - p_.memory.data()) + 1, p_.memory.end(),
                         [](const hwdesc::MemoryLevel& m) { return m.per != "host"; });
@@ -66,22 +64,22 @@ class Memories : Resolving {
                        [&](const hwdesc::MemoryLevel& m) { return m.name == l.backed_by; });
   }
 
-  // Where nobody has measured them: as one core where somebody has (C of docs/RESULTS.md), 9 to 10
-  // ticks of the 14 to its second cache, and 18 to 29.
+  // Where they were not measured: as on AMD Zen 4, 9 to 10 ticks of the 14 to its second cache, and
+  // 18 to 29.
   void resolve_set_conflicts() {
-    constexpr double kTurn = 0.65, kChanged = 2.3;
+    constexpr double kConflict = 0.65, kDirty = 2.3;
     if (m_.simt || m_.levels.size() < 2) return;
     const std::string path = "memory." + m_.levels[0].name + ".set_conflict";
     const auto assume = [](const Quantity& from, double times, const std::string& name,
                            Quantity& to) {
       if (to.value <= 0 && from.value > 0) to = {from.value * times, from.spread, true, name};
     };
-    assume(m_.levels[1].latency, kTurn, path, m_.set_conflict);
-    assume(m_.set_conflict, kChanged, path + "_changed", m_.set_conflict_dirty);
+    assume(m_.levels[1].latency, kConflict, path, m_.set_conflict);
+    assume(m_.set_conflict, kDirty, path + "_dirty", m_.set_conflict_dirty);
   }
 
-  // A power of two: as many as lines a page apart have to crowd, where they fall on more than their
-  // addresses tell. Where nobody told the ways, they are at least 8.
+  // A power of two. Where sets are hashed, it is measured by how many lines at page strides
+  // conflict. Unknown ways are assumed to be at least 8.
   static double sets_of(const hwdesc::MemoryLevel& l, const Level& level) {
     const double bytes = l.capacity.known() ? l.capacity.value->v : level.capacity.value;
     if (!l.ways.known() && l.page_stride_lines.known())
@@ -94,17 +92,16 @@ class Memories : Resolving {
 
   void resolve_level(const hwdesc::MemoryLevel& l) {
     if (l.per == "host" || !l.link.empty() || !l.path.empty())
-      return;  // programs load from buffers
-    if (lies_farther_out(l))
-      return;  // a name for a part of another memory, as near as the caches make it
+      return;                         // programs load from buffers
+    if (lies_farther_out(l)) return;  // a part of another memory, behind the same caches
     Level out;
     const std::string base = "memory." + l.name;
     out.name = l.name;
     out.instances = instances_of(l.per);
-    // The device's, though it may have one unit only: one unit alone reaches less of it than all it
-    // can give.
+    // A memory of the device is shared even if there is one unit, which alone reaches less than its
+    // limit.
     out.shared = out.instances < m_.units || (m_.units == 1 && l.per == "device");
-    out.on_chip_explicit = l.managed == hwdesc::Managed::explicit_ && !is_farthest(l);
+    out.is_scratchpad = l.managed == hwdesc::Managed::explicit_ && !is_farthest(l);
     if (l.knee.from.known())
       out.capacity = {l.knee.from.value->v, spread_of(l.knee.from), false, base + ".knee.from"};
     else if (l.capacity.known())
@@ -128,7 +125,7 @@ class Memories : Resolving {
     else if (m_.simt)
       out.latency = usual_latency(l, out, base + ".latency");
     if (l.outstanding.lines.known())
-      out.misses_in_flight = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
+      out.outstanding_misses = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     resolve_hit_curve(l.single_use_retention, out.single_use_retention);
     resolve_hit_curve(l.reuse_retention, out.reuse_retention);
     out.co_tenant_eviction = bandwidth(l.co_tenant_eviction, base + ".co_tenant_eviction");
@@ -149,28 +146,27 @@ class Memories : Resolving {
     m_.levels.push_back(std::move(out));
   }
 
-  // Where nobody has measured what waves wait for: what they do on the library's GPUs where
-  // somebody has, whose own memories lie 23 to 48 ticks away, first caches 30 to 125, second ones
-  // 211 to 266, far memories 317 to 405 ns.
+  // Where the latency was not measured: as on the library's GPUs. Their scratchpads take 23 to 48
+  // ticks, first caches 30 to 125, second ones 211 to 266, far memories 317 to 405 ns.
   Quantity usual_latency(const hwdesc::MemoryLevel& l, const Level& level,
                          const std::string& path) {
-    constexpr double kOwnMemory = 25, kFirst = 32, kFurther = 220, kFar = 400e-9;
+    constexpr double kScratchpad = 25, kFirst = 32, kFurther = 220, kFar = 400e-9;
     const bool first = std::none_of(m_.levels.begin(), m_.levels.end(),
-                                    [](const Level& before) { return !before.on_chip_explicit; });
-    Quantity q = level.on_chip_explicit ? assume(kOwnMemory / m_.clock, path, "25 ticks")
-                 : is_farthest(l)       ? assume(kFar, path, "400 ns")
-                 : first                ? assume(kFirst / m_.clock, path, "32 ticks")
-                                        : assume(kFurther / m_.clock, path, "220 ticks");
+                                    [](const Level& before) { return !before.is_scratchpad; });
+    Quantity q = level.is_scratchpad ? assume(kScratchpad / m_.clock, path, "25 ticks")
+                 : is_farthest(l)    ? assume(kFar, path, "400 ns")
+                 : first             ? assume(kFirst / m_.clock, path, "32 ticks")
+                                     : assume(kFurther / m_.clock, path, "220 ticks");
     if (!m_.levels.empty()) q.value = std::max(q.value, m_.levels.back().latency.value);
     return q;
   }
 
-  // Loads and stores side by side, and one after the other where what is loaded was just stored.
+  // Concurrent loads and stores; and serialised ones, where a load needs the store before it.
   void resolve_nearest(const hwdesc::MemoryBandwidth& b, const std::string& base,
                        const Level& nearest) {
     const double copy = bandwidth(b.copy, base + "copy").value;
     if (copy > 0)
-      m_.together =
+      m_.load_store_serialisation =
           std::clamp(2 / copy / (1 / nearest.read.value + 1 / nearest.write.value), 0.5, 1.0);
     if (m_.update_latency.value <= 0)
       m_.update_latency = {nearest.latency.value + m_.fma_latency.value, nearest.latency.spread,
@@ -185,8 +181,8 @@ class Memories : Resolving {
     if (b.upgrade.known()) m_.upgrade = bandwidth(b.upgrade, base + "upgrade");
   }
 
-  // What programs do is stream. Nine tenths are held at `from`, one tenth at `to`: the ends lie
-  // where those lines, drawn on, reach all and nothing.
+  // Programs stream, so a cyclic scan is preferred. Nine tenths are held at `from`, one tenth at
+  // `to`. The ends lie where those lines reach 1 and 0.
   void resolve_streamed(const hwdesc::MemoryLevel& l, const std::string& base, Level& out) {
     const hwdesc::HitCurve& s = l.cyclic_scan;
     if (!s.from.known()) return;
@@ -214,8 +210,8 @@ class Memories : Resolving {
     out = {from * std::pow(from / middle, 0.25), middle, 0.5, to * std::pow(to / middle, 0.25)};
   }
 
-  // A probe's capacity is where the latency crosses the geometric middle of two levels: so much of
-  // it hits there.
+  // A probe's capacity is where the latency crosses the geometric mean of two levels, which gives
+  // the hit rate there.
   void resolve_knees() {
     for (size_t l = 0; l + 1 < m_.levels.size(); ++l) {
       Level& level = m_.levels[l];
@@ -245,7 +241,8 @@ class Memories : Resolving {
       out.write = assume(out.read.value / 2, base + ".bandwidth.write", "half of read");
     const double copy = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy").value;
     if (copy > 0)
-      out.together = std::clamp(2 / copy / (1 / out.read.value + 1 / out.write.value), 0.5, 1.0);
+      out.read_write_serialisation =
+          std::clamp(2 / copy / (1 / out.read.value + 1 / out.write.value), 0.5, 1.0);
     out.per_unit_read = bandwidth(l.bandwidth.per_unit, base + ".bandwidth.per_unit");
     if (out.per_unit_read.value <= 0) {
       out.per_unit_read = out.read;
@@ -254,14 +251,16 @@ class Memories : Resolving {
     }
     out.per_unit_write = out.write;
     out.per_unit_write.value = out.write.value * out.per_unit_read.value / out.read.value;
-    const auto slower = [&](const hwdesc::Value<hwdesc::Bandwidth>& apart, const Quantity& whole) {
-      return apart.known() ? std::max(1.0, whole.value / bandwidth(apart, "").value) : 1;
+    const auto slower = [&](const hwdesc::Value<hwdesc::Bandwidth>& short_runs,
+                            const Quantity& whole) {
+      return short_runs.known() ? std::max(1.0, whole.value / bandwidth(short_runs, "").value) : 1;
     };
     out.short_run_read = slower(l.bandwidth.short_run_read, out.read);
     out.short_run_write = slower(l.bandwidth.short_run_write, out.write);
     if (l.bandwidth.short_run_read.known())
-      out.run_start = hwdesc::kShortRunBytes * users / out.read.value * (out.short_run_read - 1);
-    if (l.bandwidth.sharpness.known()) out.sharpness = l.bandwidth.sharpness.value->v;
+      out.unprefetched_miss =
+          hwdesc::kShortRunBytes * users / out.read.value * (out.short_run_read - 1);
+    if (l.bandwidth.sharpness.known()) out.bandwidth_exponent = l.bandwidth.sharpness.value->v;
   }
 };
 

@@ -11,14 +11,14 @@ namespace assay::model {
 
 namespace {
 
-// Of elements for all lanes, those that come with their operation. Assumed, for instruction sets
-// that have such operands (AVX-512): some are written with an index in their address, and take a
-// slot of their own again.
+// Of broadcast elements, the part that is folded into an operation. Assumed, for instruction sets
+// that have such operands (AVX-512): some have an indexed address,
+// and are split off again by the core.
 constexpr double kElements = 0.5;
 
-// Times that a node's body is executed, where `joined` scalar operations are one.
-double executions(const ir::Program& p, const ir::Node& n, int joined) {
-  double out = 1.0 / joined;
+// Times that a node's body is executed, where `slp_lanes` scalar operations are one.
+double executions(const ir::Program& p, const ir::Node& n, int slp_lanes) {
+  double out = 1.0 / slp_lanes;
   for (size_t a = 0; a < n.axes.size(); ++a) {
     const auto extent = static_cast<double>(n.axes[a].extent);
     out *= static_cast<int>(a) == p.vector_axis ? std::ceil(extent / p.vector_width) : extent;
@@ -28,12 +28,12 @@ double executions(const ir::Program& p, const ir::Node& n, int joined) {
 
 struct Need {
   double times = 0;   // that operations take it
-  bool lanes = true;  // false: one element of it for all lanes that are joined
+  bool lanes = true;  // false: one element of it for all lanes of the SLP vector
 };
 
 }  // namespace
 
-double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int joined) {
+double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int slp_lanes) {
   const std::vector<int> arguments = ir::arguments_of(p);
   std::vector<Need> needs(counts.buffers.size());
   for (const ir::Node& node : p.graph.nodes) {
@@ -47,10 +47,10 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
         if (p.staging[i].read == r) b = arguments.size() + i;
       const int uses = ir::uses_of(node, r);
       needs[b].times += uses > 0
-                            ? executions(p, node, joined) * uses
+                            ? executions(p, node, slp_lanes) * uses
                             : std::numeric_limits<double>::infinity();  // positions are computed
                                                                         // with, in registers
-      if (joined > 1 && !ir::moves_with(node, r, *slp_axis(p))) needs[b].lanes = false;
+      if (slp_lanes > 1 && !ir::moves_with(node, r, *slp_axis(p))) needs[b].lanes = false;
     }
   }
   double out = 0;

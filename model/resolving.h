@@ -1,4 +1,4 @@
-// What a profile says, in seconds and bytes: what the parts of `prepare` share. For machine*.cpp
+// A profile's values in seconds and bytes: what the parts of `prepare` share. For machine*.cpp
 // only.
 #pragma once
 
@@ -13,11 +13,10 @@ namespace assay::model {
 struct Resolution {
   Machine machine;
   Diags diags;
-  std::set<std::string>
-      unknown_clocks;  // whose ticks values count, though nobody knows how long those are
+  std::set<std::string> unknown_clocks;  // named by values in ticks, but of unknown frequency
 };
 
-// Half the width of a value's interval, in parts of it; 0: none is given.
+// Half the width of a value's interval, relative to the value; 0: none is given.
 template <class Q>
 double spread_of(const hwdesc::Value<Q>& v) {
   if (!v.known() || !v.low || !v.high || v.value->v == 0) return 0;
@@ -50,7 +49,7 @@ class Resolving {
   Resolution& out_;
 };
 
-// Memories and what translates addresses. Pre: units, clock, lanes and pipes are there.
+// Memories and TLBs. Pre: units, clock, lanes and pipes are resolved.
 void resolve_memories(const hwdesc::Target& target, Resolution& out);
 
 }  // namespace assay::model

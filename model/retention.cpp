@@ -7,25 +7,25 @@ namespace assay::model {
 
 namespace {
 
-// How far x lies on the way from a to b, in logarithms.
-double way(double x, double a, double b) { return std::log(x / a) / std::log(b / a); }
+// The position of x between a and b, 0 to 1, in logarithms.
+double log_position(double x, double a, double b) { return std::log(x / a) / std::log(b / a); }
 
 }  // namespace
 
 double hit_fraction(const HitCurve& f, double bytes) {
   if (bytes <= f.from) return 1;
   if (bytes >= f.to || f.to <= f.from) return 0;
-  if (f.middle <= f.from || f.middle >= f.to) return 1 - way(bytes, f.from, f.to);
-  return bytes < f.middle ? 1 - (1 - f.half) * way(bytes, f.from, f.middle)
-                          : f.half * (1 - way(bytes, f.middle, f.to));
+  if (f.middle <= f.from || f.middle >= f.to) return 1 - log_position(bytes, f.from, f.to);
+  return bytes < f.middle ? 1 - (1 - f.half) * log_position(bytes, f.from, f.middle)
+                          : f.half * (1 - log_position(bytes, f.middle, f.to));
 }
 
 double hit_fraction(const Level& cache, double bytes, double end) {
   return hit_fraction(HitCurve{cache.capacity.value, cache.middle, cache.middle_hits, end}, bytes);
 }
 
-double retained_behind(const Level& cache, double missed, double touched, double foreign,
-                       double end) {
+double retained_after(const Level& cache, double missed, double touched, double foreign,
+                      double end) {
   double low = cache.capacity.value,
          high = std::max(end, missed);  // bytes of the walk: its misses grow with it
   for (int i = 0; i < 40; ++i) {

@@ -11,14 +11,14 @@ namespace assay::model {
 
 namespace {
 
-int64_t side_by_side(const ir::Program& p) {
+int64_t contiguous_elements(const ir::Program& p) {
   const ir::Layout& l = p.layouts[static_cast<size_t>(p.graph.outputs[0])];
   const int64_t extent = p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])]
                              .shape[static_cast<size_t>(l.dims.back().dim)];
   return l.dims.back().mod > 0 ? std::min(l.dims.back().mod, extent) : extent;
 }
 
-// Elements between neighbours along an axis, where a read of the anchor takes them from.
+// Stride in elements of a read of the anchor, along an axis.
 std::optional<int64_t> stride_along(const ir::Program& p, size_t read, int axis, int lanes) {
   const ir::Read& r = p.graph.nodes[0].reads[read];
   const auto staged = std::find_if(p.staging.begin(), p.staging.end(), [&](const ir::Staging& s) {
@@ -30,8 +30,8 @@ std::optional<int64_t> stride_along(const ir::Program& p, size_t read, int axis,
   return lower::lane_stride(staged->layout, lower::staged_shape(p, *staged), r.index, axis, lanes);
 }
 
-// Do `words` steps of the innermost loop read neighbours, the same for all threads, each time from
-// a multiple of `words` on?
+// Do `words` steps of the innermost loop read neighbouring words, the same ones for all threads,
+// from a multiple of `words` on?
 bool steps_by_words(const ir::Program& p, const ir::Staging& s, const lower::Loop& innermost,
                     int words) {
   const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];
@@ -53,8 +53,8 @@ lower::Counts with_merged_loads(const ir::Program& p, int words, lower::Counts c
   const lower::Loop& innermost = nest.loops.back();
   const int64_t steps = lower::enclosing_extent(p, innermost.level, innermost.axis),
                 all = p.graph.nodes[0].axes[static_cast<size_t>(innermost.axis)].extent;
-  if (!innermost.reduce || !innermost.is_opaque() || innermost.tile != 1 || steps % words != 0 ||
-      all % steps != 0)
+  if (!innermost.reduce || !innermost.is_sequential() || innermost.tile != 1 ||
+      steps % words != 0 || all % steps != 0)
     return counts;
   const size_t arguments = counts.buffers.size() - p.staging.size();
   for (size_t i = 0; i < p.staging.size(); ++i)
@@ -73,10 +73,9 @@ int slp_lanes(const ir::Program& p, int lanes) {
   const std::optional<int> axis = slp_axis(p);
   if (lanes <= 1 || p.vector_width > 1 || !axis) return 1;
   const int64_t in_tile =
-      std::min(p.tiles.back().extent[static_cast<size_t>(*axis)], side_by_side(p));
+      std::min(p.tiles.back().extent[static_cast<size_t>(*axis)], contiguous_elements(p));
   const auto whole = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(lanes)));
-  const auto made = static_cast<int>(
-      std::gcd(whole, in_tile));  // where some would stay alone fewer are joined, or none
+  const auto made = static_cast<int>(std::gcd(whole, in_tile));  // no remainder is left scalar
   for (size_t r = 0; r < p.graph.nodes[0].reads.size(); ++r) {
     if (p.graph.nodes[0].reads[r].lookup) return 1;
     const std::optional<int64_t> stride = stride_along(p, r, *axis, made);
@@ -85,7 +84,7 @@ int slp_lanes(const ir::Program& p, int lanes) {
   return made;
 }
 
-lower::Counts joined(const ir::Program& p, const lower::Counts& counts, int lanes) {
+lower::Counts with_slp(const ir::Program& p, const lower::Counts& counts, int lanes) {
   lower::Counts out = counts;
   if (lanes <= 1) return out;
   const int axis = *slp_axis(p);

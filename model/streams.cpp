@@ -40,7 +40,7 @@ std::vector<ir::Index> index_of(const ir::Program& p, const Stream& s) {
   return own;
 }
 
-// Within a dimension; what is left of positions apart begins with the first.
+// Clipped to a dimension, from the first position on.
 ir::Reach clipped(ir::Reach v, int64_t extent) {
   if (v.span <= extent) return v;
   return {extent, std::min(v.count, (extent - 1) / v.step + 1), v.step};
@@ -69,7 +69,7 @@ std::vector<ir::Reach> region(const ir::Program& p, const Stream& s,
   return out;
 }
 
-// Physical dimensions that are wholly covered from the inside are one run.
+// Inner physical dimensions that are wholly covered are one run.
 Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full,
                    const std::vector<ir::Reach>& extent, double element, double line) {
   Footprint f;
@@ -81,22 +81,22 @@ Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full,
     const ir::PhysicalDim& d = layout.dims[p];
     const ir::Reach& e = extent[static_cast<size_t>(d.dim)];
     const double next = stride * static_cast<double>(e.step);
-    const bool apart = e.step > 1 && next > line && d.div == 1 && d.mod == 0;
+    const bool strided = e.step > 1 && next > line && d.div == 1 && d.mod == 0;
     int64_t n = (e.span + d.div - 1) / d.div;
     if (d.mod > 0) n = std::min(n, d.mod);
     n = std::min(n, full[p]);
     f.span += static_cast<double>(n - 1) * stride;
     const int64_t touched = next > line ? std::min(n, e.count) : n;
-    if (contiguous && !apart) {
+    if (contiguous && !strided) {
       f.run *= static_cast<double>(n);
       contiguous = n == full[p];
     } else {
       contiguous = false;
       if (touched > 1 && f.stride == 0) {
-        f.stride = apart ? next : stride;
+        f.stride = strided ? next : stride;
         f.near_rows = static_cast<double>(touched);
       } else if (touched > 1 && f.far_stride == 0) {
-        f.far_stride = apart ? next : stride;
+        f.far_stride = strided ? next : stride;
         f.far_rows = static_cast<double>(touched);
       }
       f.rows *= static_cast<double>(touched);
@@ -108,7 +108,7 @@ Footprint shape_of(const ir::Layout& layout, const std::vector<int64_t>& full,
 
 }  // namespace
 
-std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth) {
+std::vector<int64_t> tile_extents(const ir::Program& p, const lower::Nest& nest, size_t depth) {
   std::vector<int64_t> out;
   for (const ir::Axis& a : p.graph.nodes[0].axes) out.push_back(a.extent);
   for (size_t i = 0; i < depth; ++i)
@@ -126,14 +126,14 @@ Streams streams_of(const ir::Program& p) {
     Stream s;
     s.tensor = read.tensor;
     s.moves = moving_axes(p, anchor, static_cast<size_t>(r));
-    s.until = all;
+    s.end_depth = all;
     for (int i = 0; i < static_cast<int>(p.staging.size()); ++i) {
       if (p.staging[static_cast<size_t>(i)].read != r) continue;
       Stream copy = s;
       copy.staging = i;
-      copy.whole = s.whole = true;
+      copy.with_gaps = s.with_gaps = true;
       out.streams.push_back(copy);
-      s.until = static_cast<size_t>(
+      s.end_depth = static_cast<size_t>(
           lower::staging_place(p, out.nest, p.staging[static_cast<size_t>(i)]) + 1);
     }
     out.streams.push_back(std::move(s));
@@ -148,24 +148,24 @@ Streams streams_of(const ir::Program& p) {
       s.tensor = read.tensor;
       s.node = n;
       s.moves = moving_axes(p, node, r);
-      s.until = out.nest.first_inner;
+      s.end_depth = out.nest.first_inner;
       out.streams.push_back(std::move(s));
     }
   }
   Stream output;
   output.tensor = p.graph.outputs[0];
   output.written = true;
-  output.once = !p.workers.empty();
-  output.read = lower::has_partial_sums(out.nest) && !output.once;
+  output.touched_once = !p.workers.empty();
+  output.read = lower::has_partial_sums(out.nest) && !output.touched_once;
   output.moves.assign(anchor.axes.size(), 0);
   std::fill(output.moves.begin(), output.moves.begin() + static_cast<ptrdiff_t>(spatial), char{1});
-  output.until = out.nest.first_inner;
+  output.end_depth = out.nest.first_inner;
   out.streams.push_back(std::move(output));
   return out;
 }
 
-bool leaves_out(const ir::Program& p, const Stream& s) {
-  const ir::Read* r = s.written || s.whole ? nullptr : read_of(p, s);
+bool has_gaps(const ir::Program& p, const Stream& s) {
+  const ir::Read* r = s.written || s.with_gaps ? nullptr : read_of(p, s);
   return r != nullptr && std::ranges::any_of(r->index, [](const ir::Index& i) {
            return std::ranges::any_of(i.terms,
                                       [](const ir::Term& t) { return std::abs(t.coeff) > 1; });
@@ -175,19 +175,19 @@ bool leaves_out(const ir::Program& p, const Stream& s) {
 double Footprint::bytes(double line) const {
   const auto whole = [&](double n) { return std::max(line, std::ceil(n / line) * line); };
   const bool close = near_rows > 1 && stride > 0 && stride < line;
-  const double apart =
+  const double separate =
       close ? rows / near_rows * whole((near_rows - 1) * stride + run) : rows * whole(run);
-  return span > 0 ? std::min(apart, whole(span)) : apart;
+  return span > 0 ? std::min(separate, whole(span)) : separate;
 }
 
 namespace {
 
-// Different sets that places `stride` bytes apart fall into; places that are no whole lines apart
-// drift over all of them.
+// Different sets that addresses at a stride map to. A stride of no whole lines drifts over all of
+// them.
 double distinct_sets(double stride, double line, double sets) {
-  const auto lines_apart = static_cast<int64_t>(stride / line), n = static_cast<int64_t>(sets);
-  return static_cast<double>(lines_apart) * line == stride
-             ? static_cast<double>(n / std::gcd(lines_apart, n))
+  const auto line_stride = static_cast<int64_t>(stride / line), n = static_cast<int64_t>(sets);
+  return static_cast<double>(line_stride) * line == stride
+             ? static_cast<double>(n / std::gcd(line_stride, n))
              : sets;
 }
 
@@ -216,16 +216,16 @@ double Footprint::occupied(double line, double sets) const {
   return std::max(all, (in_one_set - 1) * sets * line);
 }
 
-double Footprint::crowding(double line) const {
-  const auto lines_apart = static_cast<uint64_t>(stride / line);
-  if (near_rows <= 1 || lines_apart < 2 || static_cast<double>(lines_apart) * line != stride)
+double Footprint::occupied_any_sets(double line) const {
+  const auto line_stride = static_cast<uint64_t>(stride / line);
+  if (near_rows <= 1 || line_stride < 2 || static_cast<double>(line_stride) * line != stride)
     return bytes(line);
-  return bytes(line) * static_cast<double>(lines_apart & (~lines_apart + 1));
+  return bytes(line) * static_cast<double>(line_stride & (~line_stride + 1));
 }
 
 namespace {
 
-// Where a stream's elements lie.
+// The layout of a stream's elements.
 struct Stored {
   Stored(const ir::Program& program, const Stream& of)
       : p(program),
@@ -241,7 +241,7 @@ struct Stored {
     std::vector<ir::Reach> extent = region(p, stream, tile);
     for (size_t d = 0; d < extent.size(); ++d) {
       extent[d] = clipped(extent[d], shape[d]);
-      if (stream.whole) extent[d] = {extent[d].span, extent[d].span, 1};
+      if (stream.with_gaps) extent[d] = {extent[d].span, extent[d].span, 1};
     }
     return shape_of(layout, full, extent, ir::bytes_of(t.dtype), line);
   }
@@ -255,7 +255,7 @@ struct Stored {
 
 // What one of `units` units covers of the outermost loop's axis.
 std::vector<int64_t> covered_by_unit(const ir::Program& p, const lower::Nest& nest, double units) {
-  std::vector<int64_t> mine = covered(p, nest, 0);
+  std::vector<int64_t> mine = tile_extents(p, nest, 0);
   if (nest.loops.empty() || !nest.loops[0].group || units <= 1) return mine;
   const lower::Loop& dealt = nest.loops[0];
   int64_t& extent = mine[static_cast<size_t>(dealt.axis)];
@@ -266,17 +266,17 @@ std::vector<int64_t> covered_by_unit(const ir::Program& p, const lower::Nest& ne
 
 }  // namespace
 
-Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units,
-                       double line) {
+Footprint unit_footprint(const ir::Program& p, const Streams& s, const Stream& stream, double units,
+                         double line) {
   return Stored(p, stream).within(covered_by_unit(p, s.nest, units), line);
 }
 
 std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream,
                                   double line) {
   const Stored stored(p, stream);
-  std::vector<int64_t> tile = covered(p, s.nest, 0);
+  std::vector<int64_t> tile = tile_extents(p, s.nest, 0);
   std::vector<Footprint> out;
-  for (size_t depth = 0; depth <= std::min(stream.until, s.nest.loops.size()); ++depth) {
+  for (size_t depth = 0; depth <= std::min(stream.end_depth, s.nest.loops.size()); ++depth) {
     if (depth > 0) {
       const lower::Loop& l = s.nest.loops[depth - 1];
       tile[static_cast<size_t>(l.axis)] = l.tile;
@@ -290,11 +290,10 @@ std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const 
   return out;
 }
 
-Footprint written_side_by_side(const ir::Program& p, const Stream& copy, double line) {
+Footprint rows_written_by_copy(const ir::Program& p, const Stream& copy, double line) {
   const ir::Staging& staging = p.staging[static_cast<size_t>(copy.staging)];
   const Stored stored(p, copy);
-  // Vectors' dimension, else the last one in the source's order of which there is more than one
-  // place.
+  // The vectors' dimension, else the last one of the source's layout that has several positions.
   std::vector<int> dims;
   for (const ir::PhysicalDim& d : p.layouts[static_cast<size_t>(copy.tensor)].dims)
     dims.push_back(d.dim);
@@ -328,10 +327,10 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
   return out;
 }
 
-SharedEnds shared_ends(const ir::Program& p, const Streams& s, double units) {
+FalseSharingRuns false_sharing_runs(const ir::Program& p, const Streams& s, double units) {
   if (s.nest.loops.empty() || !s.nest.loops[0].group || units <= 1) return {};
-  const Footprint f = part_of_unit(p, s, s.streams.back(), units, 0);
-  return f.rows > 1 ? SharedEnds{f.rows, f.run} : SharedEnds{};
+  const Footprint f = unit_footprint(p, s, s.streams.back(), units, 0);
+  return f.rows > 1 ? FalseSharingRuns{f.rows, f.run} : FalseSharingRuns{};
 }
 
 }  // namespace assay::model

@@ -17,12 +17,11 @@ struct Stream {
   int staging = -1;  // index into Program::staging when this is the copy
   bool written = false;
   bool read = true;
-  int node = 0;             // node that touches it
-  std::vector<char> moves;  // per anchor axis: does the address change with it
-  bool whole =
-      false;  // what lies between the positions that are read, too: copies are whole regions
-  bool once = false;  // every element is touched exactly once, whatever the loops
-  size_t until = 0;   // loops from this depth on do not touch it (copies); nest size: all do
+  int node = 0;               // node that touches it
+  std::vector<char> moves;    // per anchor axis: does the address change with it
+  bool with_gaps = false;     // gaps between the positions that are read are copied, too
+  bool touched_once = false;  // every element is touched exactly once, whatever the loops
+  size_t end_depth = 0;       // loops from this depth on do not touch it; nest size: all do
 };
 
 struct Streams {
@@ -33,64 +32,63 @@ struct Streams {
 // Streams of the register tile's code, and of the copies of staged operands.
 Streams streams_of(const ir::Program& p);
 
-// May there be positions between those that it reads, as strides leave them?
-bool leaves_out(const ir::Program& p, const Stream& s);
+// Do strides leave gaps between the positions that it reads?
+bool has_gaps(const ir::Program& p, const Stream& s);
 
-// What one run of the loops inside a depth touches of a stream: its operand's region over the
-// tile those loops cover, in the stream's layout, as rows of contiguous bytes.
+// What one run of the loops inside a depth touches of a stream: its operand's region over the tile
+// those loops cover, in the stream's layout, as rows of contiguous bytes.
 struct Footprint {
   double rows = 0;       // contiguous runs
   double run = 0;        // bytes of one run
-  double near_rows = 1;  // runs that lie `stride` bytes apart (the innermost such dimension)
+  double near_rows = 1;  // runs at distances of `stride` bytes (the innermost such dimension)
   double stride = 0;
-  double span = 0;      // bytes from the first of them to the last one's end; 0: not known
-  double far_rows = 1;  // such rows that lie `far_stride` bytes apart (the next one)
+  double span = 0;      // bytes from the first row's begin to the last one's end; 0: not known
+  double far_rows = 1;  // such groups of rows at distances of `far_stride` bytes (the next one)
   double far_stride = 0;
 
   double bytes(double line) const;  // of whole lines; rows closer than a line share it
-  // Capacity it takes in a cache of `sets` sets: rows whose stride maps to few sets crowd them, so
-  // k lines in one set take k-1 ways of every set (4 or 8 KiB apart, the classic case).
+  // Capacity it takes in a cache of `sets` sets. Rows whose stride maps to few sets conflict, so k
+  // lines in one set take k-1 ways of every set (4 or 8 KiB strides, the classic case).
   double occupied(double line, double sets) const;
   // Lines of its near and far rows.
   double row_lines(double line) const;
-  // Sets that these fall into.
+  // Sets that these map to.
   double sets_touched(double line, double sets) const;
-  // What it occupies where the number of sets is not known: rows 2^j lines apart have 2^-j of the
-  // capacity.
-  double crowding(double line) const;
+  // Capacity it takes where the number of sets is not known: rows at a stride of 2^j lines have
+  // 2^-j of it.
+  double occupied_any_sets(double line) const;
 };
 
-// At every depth 0..stream.until. Positions further apart than `line` bytes, as strides leave them,
-// are rows of their own.
+// At every depth 0..stream.end_depth. Positions whose stride is more than `line` bytes are rows of
+// their own.
 std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream,
                                   double line);
 
-// Of the whole program, the part of the first one of `units` units, which deal the outermost loop's
-// trips out.
-Footprint part_of_unit(const ir::Program& p, const Streams& s, const Stream& stream, double units,
-                       double line);
+// The same at depth 0, of the first one of `units` units that share the outermost loop's trips out.
+Footprint unit_footprint(const ir::Program& p, const Streams& s, const Stream& stream, double units,
+                         double line);
 
-// What the innermost loop of a staged operand's copy writes of it: its rows lie side by side there,
-// and the loops around it go on along them.
-Footprint written_side_by_side(const ir::Program& p, const Stream& copy, double line);
+// What the innermost loop of a staged operand's copy writes: interleaved rows, along which the
+// loops around it advance.
+Footprint rows_written_by_copy(const ir::Program& p, const Stream& copy, double line);
 
-// Per stream the bytes of lines that its loads and stores touch, one access after the other: what a
-// cache that keeps nothing would fetch. A vector touches the lines it is long, or a second one
-// where it straddles; lanes that are gathered touch a line each.
+// Per stream the bytes of lines that its loads and stores touch: what a cache that keeps nothing
+// would fetch. A vector touches as many lines as it has, or one more where it straddles; a gather
+// one line per lane.
 std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
                                    const lower::Counts& counts, double line);
 
-// Runs of the output that one of `units` units writes and that end where another unit's begin: 0
-// where each unit has one contiguous part, as many as there are rows where the units share the
-// columns out.
-struct SharedEnds {
+// Runs of the output that one of `units` units writes and that end where another unit's begin. None
+// where each unit has one contiguous part; one per row where the units share the columns out.
+struct FalseSharingRuns {
   double count = 0, run = 0;  // bytes of one run
 };
-inline constexpr double kSharedRun =
-    1024;  // bytes of those whose cost a profile gives; shorter ones have fewer lines to lose
-SharedEnds shared_ends(const ir::Program& p, const Streams& s, double units);
+// Bytes of the runs that a profile's false sharing was measured with. Shorter ones have fewer lines
+// to lose.
+inline constexpr double kFalseSharingRunBytes = 1024;
+FalseSharingRuns false_sharing_runs(const ir::Program& p, const Streams& s, double units);
 
 // Extent of the tile per axis that loops [depth..) cover.
-std::vector<int64_t> covered(const ir::Program& p, const lower::Nest& nest, size_t depth);
+std::vector<int64_t> tile_extents(const ir::Program& p, const lower::Nest& nest, size_t depth);
 
 }  // namespace assay::model

@@ -64,7 +64,7 @@ std::string text_of(const Json& j) {
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Cuts a line that was being written when the process died.
+// Removes a line that was being written when the process died.
 bool drop_partial_line(int fd) {
   off_t end = ::lseek(fd, 0, SEEK_END);
   for (char c = 0; end > 0; --end)
@@ -81,10 +81,10 @@ Diag at_file(const std::string& file, std::string message, std::string hint = ""
 Diag unwritable(const std::string& file, int why) {
   const bool room = why == ENOSPC || why == EDQUOT || why == EFBIG;
   return at_file(file, fmt::format("the journal can not be written: {}", std::strerror(why)),
-                 room ? "make room, then go on with --resume: what stands in it counts" : "");
+                 room ? "make room, then continue with --resume: its samples count" : "");
 }
 
-// A lock of the process, which ends with it: children that outlive it do not hold it.
+// A lock of this process: it ends with it, and children that outlive it do not hold it.
 bool lock(int fd) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
@@ -162,14 +162,13 @@ Result<Observations> parse_journal(std::string_view text, const std::string& fil
     text.remove_prefix(end + 1);
   }
   if (!diags.empty()) {
-    diags.back().hint =
-        "without these lines the rest can still be read; or begin anew, without --resume";
+    diags.back().hint = "remove these lines, or begin anew without --resume";
     return diags;
   }
-  const std::string format = out.fact("journal");  // the first ones did not say
+  const std::string format = out.fact("journal");  // the first format had no such line
   if (format.empty() || format == kJournalFormat) return out;
   return at_file(file, fmt::format("this is '{}', expected {}", format, kJournalFormat),
-                 "read it with the Assay that wrote it, or begin anew");
+                 "read it with the version of Assay that wrote it, or begin anew");
 }
 
 Journal::Journal(Journal&& o) noexcept : fd_(std::exchange(o.fd_, -1)), file_(std::move(o.file_)) {}
@@ -185,7 +184,7 @@ Journal::~Journal() {
 }
 
 Result<Journal> Journal::open(const std::string& directory, int flags) {
-  std::error_code ignored;  // opening says why
+  std::error_code ignored;  // opening reports it
   std::filesystem::create_directories(directory, ignored);
   Journal j;
   j.file_ = directory + "/" + kJournalFile;
@@ -206,7 +205,7 @@ Result<Journal> Journal::begin(const std::string& directory) {
   return open(directory, O_CREAT);
 }
 
-Result<Journal> Journal::go_on(const std::string& directory) {
+Result<Journal> Journal::resume(const std::string& directory) {
   auto journal = open(directory, 0);
   if (journal && !drop_partial_line(journal->fd_)) return unwritable(journal->file_, errno);
   return journal;
@@ -216,13 +215,13 @@ Diags Journal::append(const std::string& line) {
   if (fd_ < 0) return {};
   const off_t before = ::lseek(fd_, 0, SEEK_END);
   if (const int why = write_whole(fd_, line + "\n"); why != 0) {
-    [[maybe_unused]] const int cut =
-        ::ftruncate(fd_, before);  // if not, whoever goes on with it cuts it off
+    // If this fails, the next probe to resume it removes the partial line.
+    [[maybe_unused]] const int cut = ::ftruncate(fd_, before);
     return {unwritable(file_, why)};
   }
   if (is_still_there(fd_, file_)) return {};
   return {at_file(file_, "the journal was moved or removed while the probe wrote to it",
-                  "where it was moved to, --resume goes on with it; else begin anew")};
+                  "give its new directory with --resume, or begin anew")};
 }
 
 bool has_journal(const std::string& directory) {

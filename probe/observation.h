@@ -1,5 +1,5 @@
-// What experiments leave behind: raw samples under stated conditions, never conclusions. Everything
-// inference knows comes from here, so that a profile can be inferred again without the device.
+// What experiments record: raw samples under stated conditions, never conclusions. Inference uses
+// nothing else, so that a profile can be inferred again without the device.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +15,22 @@ namespace assay::probe {
 using Conditions = std::map<std::string, double>;
 
 inline constexpr double kNobody = -1;
-inline constexpr const char* kDoubted = "doubted.";  // facts, by experiment: samples taken again,
-                                                     // since the device's times were doubtful
-inline constexpr const char* kNoTrust =
-    "the device's own times can not be trusted";  // begins why an experiment ended
+// Facts, by experiment: samples repeated because the device's times were doubtful.
+inline constexpr const char* kDoubted = "doubted.";
+// Begins the reason of an ending.
+inline constexpr const char* kNoTrust = "the device's own times can not be trusted";
 
-// One block: repeated samples of one quantity under fixed conditions, taken in one go.
+// One block: repeated samples of one quantity under fixed conditions.
 struct Observation {
   std::string experiment;  // row of the table of experiments
   std::string what;        // the quantity within it: fma, read, chase, ...
   Conditions at;
   std::string unit;  // of the samples: `s` per step, operation, byte, launch; or `B`, `1`
   std::vector<double> samples;
-  std::vector<double>
-      disturbed;  // per sample: share of its time our threads were kept from running
-  double foreign =
-      0;  // share of the whole machine that others used around the block; kNobody: nobody could
+  // Per sample: the share of its time that our threads were kept from running.
+  std::vector<double> disturbed;
+  // Share of the machine that others used around the block; kNobody: a simulated device.
+  double foreign = 0;
   std::optional<double> clock_hz;  // sentinel next to this block; nullopt: none ran
   bool operator==(const Observation&) const = default;
 
@@ -47,23 +47,23 @@ struct Ending {
   std::string experiment;
   Outcome outcome = Outcome::done;
   double seconds = 0;
-  std::string reason;  // why it did not end well
+  std::string reason;  // why it failed
   bool operator==(const Ending&) const = default;
 };
 
 struct Observations {
   std::vector<Observation> points;
-  std::vector<std::pair<std::string, std::string>>
-      facts;  // what the system declares: names, versions
+  // What the system declares: names, versions.
+  std::vector<std::pair<std::string, std::string>> facts;
   std::vector<Ending> endings;
   bool operator==(const Observations&) const = default;
 
-  std::string fact(const std::string& name) const {  // the last one said; "" when none
+  std::string fact(const std::string& name) const {  // the latest; "" when none
     for (auto it = facts.rbegin(); it != facts.rend(); ++it)
       if (it->first == name) return it->second;
     return "";
   }
-  // What it left so far does not count: it was measured with what had failed before it.
+  // Drops all of an experiment, which was measured with what had failed before it.
   void drop(const std::string& experiment) {
     std::erase_if(points, [&](const Observation& o) { return o.experiment == experiment; });
     std::erase_if(endings, [&](const Ending& e) { return e.experiment == experiment; });

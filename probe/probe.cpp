@@ -4,24 +4,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <memory>
-#include <sstream>
+#include <optional>
 
-#include "probe/experiments/asked.h"
 #include "probe/experiments/experiments.h"
+#include "probe/experiments/selection.h"
 #include "probe/inference/doubts.h"
 #include "probe/inference/forms.h"
 #include "probe/inference/infer.h"
-#include "probe/inference/values.h"
 #include "probe/journal.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/kernels/pages.h"
+#include "probe/opened_device.h"
 #include "probe/resume.h"
 #include "probe/sampling/system.h"
-#include "runtime/source.h"
 #include "support/version.h"
 
 namespace assay::probe {
@@ -29,25 +27,10 @@ namespace {
 
 constexpr double kBuildLimit = 300;
 constexpr double kSimulating = 40;  // times the patience: simulated time is not ours
-constexpr double kLeast = 0.25;  // of its share, that an experiment has whatever the others overran
-constexpr double kTurn = 40;  // s of budget for a turn through an experiment on a simulated device
+constexpr double kMinShare = 0.25;  // of its share, which an experiment has even if others overran
+// Seconds of budget for a round of an experiment on a simulated device.
+constexpr double kSecondsPerRound = 40;
 constexpr int kProgressSteps = 1000;
-
-hwdesc::Target target_for(const runtime::DeviceInfo& info, std::vector<hwdesc::NamedText> forms) {
-  hwdesc::Target t;
-  t.api.forms = std::move(forms);
-  t.profile.name = "unprobed";
-  t.api.name = info.api;
-  t.api.dialect = t.dialect.name = runtime::dialect_of(info);
-  hwdesc::Lanes& lanes = t.profile.execution.lanes;
-  lanes.style = info.threads ? hwdesc::LaneStyle::simt : hwdesc::LaneStyle::simd;
-  for (const int width : shape_of(info).lanes) {
-    hwdesc::LaneMode mode;
-    mode.width = known_value(hwdesc::Count{static_cast<double>(width)}, hwdesc::Origin::driver, "");
-    lanes.modes.push_back(std::move(mode));
-  }
-  return t;
-}
 
 class Prober {  // invariant: everything in observations_ that was measured here is in the journal
  public:
@@ -62,20 +45,18 @@ class Prober {  // invariant: everything in observations_ that was measured here
   Diags prepare();
   void run_experiments();
   void run_one(const Experiment& e, double seconds);
-  void build_anew();
+  void rebuild();
   std::string work(const Experiment& e, double seconds, const Send& send);
   Diags open();
-  std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one);
-  std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one,
-                                        const hwdesc::Target& target);
+  std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one) const;
   void take(const std::string& line);
   void conclude(const Ending& e);
-  bool asked_for(const Experiment& e) const;
+  bool selected(const Experiment& e) const;
   int times_of(const Experiment& e) const;
-  bool wanted(const Experiment& e, int turn) const;
-  void share_out();
-  std::string what_is_kept() const;
-  // What building took is taken off, down to what a short probe has.
+  bool wanted(const Experiment& e, int repetition) const;
+  void allot_budget();
+  std::string resume_hint() const;
+  // Building is deducted, but a short probe's budget remains.
   double budget() const {
     return std::max(std::min(options_.budget_s, ProbeOptions().budget_s),
                     options_.budget_s - build_seconds_);
@@ -92,14 +73,13 @@ class Prober {  // invariant: everything in observations_ that was measured here
   const ProbeOptions& options_;
   Journal journal_;
   Observations observations_;
-  std::unique_ptr<runtime::Device> opened_;  // in a child,
-  std::vector<ir::Kernel> kernels_;          // with what it runs
+  std::optional<OpenedDevice> opened_;  // in a child
   double build_seconds_ = 0, seconds_ = 0;
   double started_ = 0;  // when the first experiment began
   double allotted_ = 0,
-         least_ = 0;  // of the budget, s: to what is still to be done; per weight, in any case
-  double weight_ = 0, weights_ = 0;  // of what is still to be begun, of all that is to be done
-  int turns_ = 1;
+         least_ = 0;                 // s of the budget: for what remains; the minimum per weight
+  double weight_ = 0, weights_ = 0;  // of what has not begun, of all that is to run
+  int repetitions_ = 1;
   Diags unbuilt_;    // why there are no kernels to measure with
   Diags unwritten_;  // why the journal is not kept: nothing more is measured
 };
@@ -111,8 +91,8 @@ void Prober::take(const std::string& line) {
 
 void Prober::conclude(const Ending& e) { take(to_line(e)); }
 
-// What experiments overrun is not known before: those to come have their least in any case, and
-// take as long for their weight as those did.
+// Later experiments have their minimum in any case. They are assumed to take as long for their
+// weight as earlier ones did.
 void Prober::report_time(const std::string& experiment) const {
   const double gone = now_seconds() - started_, done = weights_ - weight_;
   const double by_pace = done > 0 ? gone / done * weight_ : 0;
@@ -121,104 +101,37 @@ void Prober::report_time(const std::string& experiment) const {
          fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
 }
 
-void send_facts(const runtime::DeviceInfo& info, const Send& send) {
-  send(to_line("cpu", info.name));
-  send(to_line("name", info.name));
-  send(to_line("api", info.api));
-  send(to_line("dialect", runtime::dialect_of(info)));
-  send(to_line("units", std::to_string(info.units)));
-  send(to_line("lanes", info.threads ? "threads" : "vectors"));
-  send(to_line("widths", fmt::format("{}", fmt::join(shape_of(info).lanes, " "))));
-  if (info.clock_hz > 0) send(to_line("clock_hz", fmt::format("{:.0f}", info.clock_hz)));
-  if (info.simulated) send(to_line("simulated", "yes"));
-  send(to_line("memory_bytes", std::to_string(info.memory_bytes)));
-  for (const auto& [name, text] : info.facts) send(to_line(name, text));
-}
-
-// In the child. Errors: why the device can not be opened.
+// In the child. Errors: the device can not be opened.
 Diags Prober::open() {
-  auto opened = runtime::open(device_);
+  auto opened = OpenedDevice::open(device_, options_.cache_dir);
   if (!opened) return opened.diags();
   opened_ = std::move(opened).value();
-  kernels_ = all_kernels(shape_of(opened_->info()));
   return {};
 }
 
 std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels,
-                                              bool one_by_one) {
-  return load(kernels, one_by_one, target_for(opened_->info(), unusual_forms(observations_)));
+                                              bool one_by_one) const {
+  return opened_->load(kernels, one_by_one, unusual_forms(observations_));
 }
 
-std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels, bool one_by_one,
-                                              const hwdesc::Target& target) {
-  runtime::LoadOptions load;
-  load.cache_dir = options_.cache_dir;
-  load.one_by_one = one_by_one;
-  auto module = opened_->load(kernels, target, load);
-  if (!module) fail(module.diags());
-  return std::move(module).value();
-}
-
-// Every kernel once, with no work to do: drivers put a part of compiling off to the first launch,
-// and keep what comes of it for later processes.
-void launch_all(runtime::Module& module, const std::vector<ir::Kernel>& kernels) {
-  constexpr int64_t kBytes = 4 << 20;
-  const auto zeros = module.allocate(kBytes), written = module.allocate(kBytes);
-  if (!zeros || !written) return;
-  std::vector<runtime::Launch> all;
-  for (size_t k = 0; k < kernels.size(); ++k) {
-    runtime::Launch l{static_cast<int>(k), {}, {{0, 0, 1}}};
-    for (const ir::Buffer& b : kernels[k].buffers)
-      if (b.scope == ir::Scope::global) l.arguments.push_back({b.written ? *written : *zeros, 0});
-    all.push_back(std::move(l));
-  }
-  if (auto times = module.run(all, {}); !times) fail(times.diags());
-}
-
-// A fact of a device that could not be opened: what is to be said of it, a line for each field.
-constexpr const char* kNotOpened = "not_opened";
-
-std::string fields_of(const Diag& d) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", d.file, d.line, d.col, d.message, d.hint,
-                     d.source_line);
-}
-
-Diag diag_of(const std::string& fields) {
-  std::istringstream in(fields);
-  std::string line, col;
-  Diag d = error("");
-  std::getline(in, d.file);
-  std::getline(in, line);
-  std::getline(in, col);
-  std::getline(in, d.message);
-  std::getline(in, d.hint);
-  std::getline(in, d.source_line);
-  d.line = std::atoi(line.c_str());
-  d.col = std::atoi(col.c_str());
-  return d;
-}
-
-// What the device says of itself comes back in `said`.
+// What the device says of itself is returned in `said`.
 Diags Prober::build(Observations& said) {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
     if (const Diags wrong = open(); !wrong.empty()) {
-      for (const Diag& d : wrong) send(to_line(kNotOpened, fields_of(d)));
+      send_not_opened(wrong, send);
       fail(wrong);
     }
     const double start = now_seconds();
-    const auto module = load(kernels_, false);
-    if (!opened_->info().simulated) launch_all(*module, kernels_);
+    const auto module = load(opened_->kernels, false);
+    if (!opened_->info().simulated) launch_all(*module, opened_->kernels);
     send_facts(opened_->info(), send);
     send(to_line("build_seconds", fmt::format("{:.2f}", now_seconds() - start)));
     return std::string();
   };
   const auto on_line = [&](const std::string& line) { add_line(line, said); };
   const Ending e = run_worker("build", body, on_line, {kBuildLimit, [&] { return !cancelled(); }});
-  Diags not_opened;
-  for (const auto& [name, text] : said.facts)
-    if (name == kNotOpened) not_opened.push_back(diag_of(text));
-  if (!not_opened.empty()) return not_opened;
+  if (Diags why = not_opened(said); !why.empty()) return why;
   if (e.outcome != Outcome::done) {
     constexpr std::string_view kError = "error: ";  // of the child's own message
     const std::string why =
@@ -231,7 +144,7 @@ Diags Prober::build(Observations& said) {
 
 Diags Prober::open_journal() {
   if (!options_.observations.empty()) {
-    auto opened = options_.resume ? Journal::go_on(options_.observations)
+    auto opened = options_.resume ? Journal::resume(options_.observations)
                                   : Journal::begin(options_.observations);
     if (!opened) return opened.diags();
     journal_ = std::move(opened).value();
@@ -242,8 +155,8 @@ Diags Prober::open_journal() {
   return unwritten_;
 }
 
-// Builds the kernels and opens the journal. An earlier one is touched only when the device is there
-// and is the one that it speaks of; where there is none, it begins at once.
+// Builds the kernels and opens the journal. An earlier journal is written to only if the device
+// opens and is the same one. Without one, a new journal begins at once.
 Diags Prober::prepare() {
   const bool earlier = has_journal(options_.observations);
   if (!earlier)
@@ -260,60 +173,62 @@ Diags Prober::prepare() {
   for (const auto& [name, text] : said.facts) take(to_line(name, text));
   std::vector<std::string> asked;
   for (const Experiment& e : experiments())
-    if (asked_for(e)) asked.emplace_back(e.name);
+    if (selected(e)) asked.emplace_back(e.name);
   for (const std::string& name : stale(observations_, experiments(), asked)) take(again_line(name));
   return unwritten_;
 }
 
-// Time of ours means nothing there.
-int turns_of(int times, const runtime::DeviceInfo& info, double budget_s) {
-  return info.simulated ? std::max(1, static_cast<int>(std::lround(budget_s / kTurn / times))) : 0;
+// A simulated device's rounds do not depend on our clock.
+int rounds_of(int times, const runtime::DeviceInfo& info, double budget_s) {
+  return info.simulated
+             ? std::max(1, static_cast<int>(std::lround(budget_s / kSecondsPerRound / times)))
+             : 0;
 }
 
 std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
   const double started = now_seconds();
   if (const Diags wrong = open(); !wrong.empty()) fail(wrong);
   if (options_.before) options_.before();
-  const auto module = load(kernels_, false);
-  Bench bench(*module, kernels_, opened_->info());
+  const auto module = load(opened_->kernels, false);
+  Bench bench(*module, opened_->kernels, opened_->info());
   runtime::DeviceInfo info = opened_->info();
   const int64_t most =
       std::min({options_.max_bytes, info.memory_bytes / 8, bench.largest_buffer() / kPage * kPage});
-  const auto turn = static_cast<uint64_t>(observations_.endings.size());
+  const auto seed = static_cast<uint64_t>(observations_.endings.size());
   info.units = std::min<int>(info.units, static_cast<int>(kSlots));
   const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
   Session s{bench,
             info,
             observations_,
-            known_from(evidence(observations_)),
+            known_from(usable_observations(observations_)),
             seconds,
-            turns_of(times_of(e), info, options_.budget_s),
+            rounds_of(times_of(e), info, options_.budget_s),
             started,
             most,
             shape_of(info).lanes,
-            kernels_,
+            opened_->kernels,
             one_by_one,
             send,
-            std::mt19937_64(turn + 1)};
+            std::mt19937_64(seed + 1)};
   bench.limit_loops(s.known.most_iterations);
   if (!s.known.threads && observations_.finished("fma") && observations_.fact(kVectorLanes).empty())
     s.fact(kVectorLanes, std::to_string(s.known.lanes));
-  s.in_groups_of = [&](std::span<const ir::Kernel> kernels, int threads) {
+  s.load_with_group_size = [&](std::span<const ir::Kernel> kernels, int threads) {
     runtime::DeviceInfo wide = info;
     wide.widths = {threads};
-    return load(kernels, false, target_for(wide, unusual_forms(observations_)));
+    return opened_->load_for(wide, kernels, unusual_forms(observations_));
   };
-  s.in_form = [&](std::span<const ir::Kernel> kernels, const hwdesc::NamedText& form) {
-    return load(kernels, false, target_for(info, {form}));
+  s.load_in_form = [&](std::span<const ir::Kernel> kernels, const hwdesc::NamedText& form) {
+    return opened_->load_for(info, kernels, {form});
   };
   if (options_.beside)
-    s.behind = [&](const Observation& block) {
+    s.after_block = [&](const Observation& block) {
       options_.beside(block, [&](const Observation& o) { send(to_line(o)); });
     };
   e.run(s);
-  if (bench.taken_again() > 0)
+  if (bench.repeated_samples() > 0)
     send(to_line(kDoubted + std::string(e.name),
-                 fmt::format("{} of {}", bench.taken_again(), bench.samples())));
+                 fmt::format("{} of {}", bench.repeated_samples(), bench.samples())));
   return "";
 }
 
@@ -321,77 +236,75 @@ void Prober::run_one(const Experiment& e, double seconds) {
   const auto body = [&](const Send& send) { return work(e, seconds, send); };
   const double patience = options_.patience_s.value_or(
       kPatience * (observations_.fact("simulated").empty() ? 1 : kSimulating));
-  const auto go_on = [&] {
+  const auto keep_running = [&] {
     report_time(e.name);
     return !stopped();
   };
   const auto on_line = [&](const std::string& line) { take(line); };
-  conclude(run_worker(e.name, body, on_line, {3 * seconds + patience, go_on}));
+  conclude(run_worker(e.name, body, on_line, {3 * seconds + patience, keep_running}));
 }
 
-// What kernels may not do is found out in any case.
-bool Prober::asked_for(const Experiment& e) const {
+// The limits of kernels are checked in any case.
+bool Prober::selected(const Experiment& e) const {
   return options_.only.empty() || e.run == run_checks ||
          std::find(options_.only.begin(), options_.only.end(), e.name) != options_.only.end();
 }
 
-// What others leave of a cache does not change on simulated devices, and of threads it is not
-// measured.
+// Simulated devices have no co-tenants, and of threads they are not measured.
 int Prober::times_of(const Experiment& e) const {
   const bool once = e.run == run_cyclic_scan && (observations_.fact("lanes") == "threads" ||
                                                  !observations_.fact("simulated").empty());
   return once ? 1 : e.times;
 }
 
-bool Prober::wanted(const Experiment& e, int turn) const {
-  return turn < times_of(e) && observations_.times_done(e.name) <= turn && asked_for(e);
+bool Prober::wanted(const Experiment& e, int repetition) const {
+  return repetition < times_of(e) && observations_.times_done(e.name) <= repetition && selected(e);
 }
 
-// What is resumed has the part of the budget that it would have had.
-void Prober::share_out() {
+// A resumed probe has the part of the budget that is left.
+void Prober::allot_budget() {
   double asked = 0;
-  for (const Experiment& e : experiments()) turns_ = std::max(turns_, times_of(e));
-  for (int turn = 0; turn < turns_; ++turn)
+  for (const Experiment& e : experiments()) repetitions_ = std::max(repetitions_, times_of(e));
+  for (int repetition = 0; repetition < repetitions_; ++repetition)
     for (const Experiment& e : experiments()) {
       const double own = e.weight / times_of(e);
-      if (wanted(e, turn)) weight_ += own;
-      if (turn < times_of(e) && asked_for(e)) asked += own;
+      if (wanted(e, repetition)) weight_ += own;
+      if (repetition < times_of(e) && selected(e)) asked += own;
     }
   weights_ = weight_;
   allotted_ = asked > 0 ? budget() * weight_ / asked : 0;
-  least_ = asked > 0 ? kLeast * budget() / asked : 0;
+  least_ = asked > 0 ? kMinShare * budget() / asked : 0;
 }
 
-// Kernels in another form than the usual one take their time to build, which is not an
-// experiment's.
-void Prober::build_anew() {
+// Builds kernels in another form than the first, outside of the experiments' budget.
+void Prober::rebuild() {
   if (unusual_forms(observations_).empty() || stopped()) return;
   const double start = now_seconds(), before = build_seconds_;
   Observations said;
   unbuilt_ = build(said);
   build_seconds_ += before;
-  started_ += now_seconds() - start;  // none of it is taken off what is to come
+  started_ += now_seconds() - start;  // not deducted from what remains
 }
 
-// What an experiment overran, the later ones have less; at least a quarter of their fair share.
-// Those that run several times do so once in each turn.
+// Later experiments share what earlier ones left, at least a quarter of their fair share. Repeated
+// experiments run once in each repetition.
 void Prober::run_experiments() {
-  share_out();
+  allot_budget();
   started_ = now_seconds();
-  for (int turn = 0; turn < turns_; ++turn)
+  for (int repetition = 0; repetition < repetitions_; ++repetition)
     for (const Experiment& e : experiments()) {
-      if (!wanted(e, turn) || stopped()) continue;
+      if (!wanted(e, repetition) || stopped()) continue;
       const double left = allotted_ - (now_seconds() - started_), own = e.weight / times_of(e);
       const double share = std::max(left / weight_, least_) * own;
       weight_ -= own;
       run_one(e, share);
-      if (e.run == run_forms) build_anew();
+      if (e.run == run_forms) rebuild();
     }
   seconds_ = now_seconds() - started_;
   report(1, "inferring");
 }
 
-// Of what did not end well and was not made good, the last attempt.
+// The last attempt at each experiment that never succeeded.
 Diags warnings_of(const Observations& all) {
   std::map<std::string, const Ending*> last;
   for (const Ending& e : all.endings) last[e.experiment] = &e;
@@ -399,7 +312,7 @@ Diags warnings_of(const Observations& all) {
   for (const auto& [name, e] : last)
     if (!all.finished(name))
       out.push_back({Severity::warning, "", 0, 0,
-                     fmt::format("experiment '{}' did not end well: {}", name, e->reason), "", ""});
+                     fmt::format("experiment '{}' failed: {}", name, e->reason), "", ""});
   return out;
 }
 
@@ -414,8 +327,8 @@ std::string last_failure(const Observations& all, const std::string& experiment)
   return "";
 }
 
-std::string Prober::what_is_kept() const {
-  return journal_.is_open() ? fmt::format("what was measured is kept in {}: go on with --resume",
+std::string Prober::resume_hint() const {
+  return journal_.is_open() ? fmt::format("what was measured is kept in {}: continue with --resume",
                                           options_.observations)
                             : "";
 }
@@ -423,7 +336,7 @@ std::string Prober::what_is_kept() const {
 Result<ProbeResult> Prober::run() {
   const Diags unprepared = prepare();
   if (unprepared.empty()) run_experiments();
-  if (cancelled()) return error("cancelled", what_is_kept());
+  if (cancelled()) return error("cancelled", resume_hint());
   if (!unprepared.empty()) return unprepared;
   if (!unwritten_.empty()) return unwritten_;
   if (!unbuilt_.empty()) return unbuilt_;
@@ -431,10 +344,8 @@ Result<ProbeResult> Prober::run() {
       !why.empty() && !observations_.finished("checks"))
     return error(fmt::format("the device failed the checks: {}", why));
   if (observations_.points.empty() && !options_.only.empty() && warnings_of(observations_).empty())
-    return error(
-        "there was nothing that these experiments could measure by themselves: they begin with "
-        "what others found",
-        "--only with compute, memory or control runs what they need, too");
+    return error("these experiments measured nothing: they need the results of others",
+                 "--only with compute, memory or control also runs what they need");
   auto profile = infer(observations_);
   if (!profile) return with(profile.diags(), warnings_of(observations_));
   Diags warnings = warnings_of(observations_);
@@ -446,7 +357,7 @@ Result<ProbeResult> Prober::run() {
 
 Result<ProbeResult> probe(const std::string& device, const ProbeOptions& given) {
   ProbeOptions options = given;
-  Result<std::vector<std::string>> asked = experiments_asked(given.only);
+  Result<std::vector<std::string>> asked = select_experiments(given.only);
   if (!asked) return asked.diags();
   options.only = std::move(*asked);
   if (!options.resume || options.observations.empty()) return Prober(device, options, {}).run();
@@ -455,6 +366,11 @@ Result<ProbeResult> probe(const std::string& device, const ProbeOptions& given) 
   if (Diags other = check_same_device(*earlier, device, options.observations); !other.empty())
     return other;
   return Prober(device, options, std::move(earlier).value()).run();
+}
+
+Diags check_experiments(const std::vector<std::string>& only) {
+  const auto selected = select_experiments(only);
+  return selected ? Diags{} : selected.diags();
 }
 
 Result<ProbeResult> infer_from(const std::string& observations) {

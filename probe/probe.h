@@ -1,12 +1,11 @@
-// Measuring a device: experiments (what to run), inference (curves -> values), journal (what was
-// seen, kept as it comes). Returns a full profile and the raw observations.
+// Measuring a device: experiments (what to run), inference (curves -> values), journal (raw
+// samples, kept at once). Returns a full profile and the raw observations.
 //
-//   budget      shared out to the experiments by their weight; each takes rounds over its points
+//   budget      divided among the experiments by their weight; each repeats rounds over its points
 //               until its share is used. Building the kernels is not counted.
 //   isolation   every experiment is a child process with a time limit (sampling/worker.h)
-//   resume      experiments the journal calls done are skipped; the others run again in their own
-//   shares, and
-//               what they left before they were cut off still counts
+//   resume      experiments that the journal has as done are skipped. The others run again with
+//               their own shares; their earlier samples still count.
 #pragma once
 
 #include <functional>
@@ -21,13 +20,12 @@
 
 namespace assay::probe {
 
-inline constexpr double kFullBudget =
-    165;  // seconds: every experiment at its full weight; three minutes with all that is around it
-inline constexpr double kPatience =
-    15;  // seconds; of simulated devices, whose time is not ours, forty times that
+// Seconds: every experiment at its full weight; three minutes with everything around it.
+inline constexpr double kFullBudget = 165;
+// Seconds; times forty on simulated devices, whose time is not ours.
+inline constexpr double kPatience = 15;
 
-// Called in the worker behind every block of samples, to take some of one's own that are kept
-// beside them.
+// Called in the worker after every block of samples, to add samples of the caller's.
 using Beside = std::function<void(const Observation& block,
                                   const std::function<void(const Observation&)>& keep)>;
 
@@ -35,20 +33,20 @@ using Beside = std::function<void(const Observation& block,
 using Before = std::function<void()>;
 
 struct ProbeOptions {
-  double budget_s =
-      40;  // wall time of all experiments together; beyond 40 s also of building kernels
+  // Wall time of all experiments together; beyond 40 s also of building kernels.
+  double budget_s = 40;
   std::string observations;  // directory of the journal; "": nothing is kept
-  bool resume =
-      false;  // go on from that journal; else one is begun, and an earlier one kept beside it
-  std::vector<std::string>
-      only;  // experiments to run, or topics of them (experiments/asked.h); empty: all
-  int64_t max_bytes = int64_t{512}
-                      << 20;         // largest buffer; at most an eighth of the memory is used
-  std::optional<double> patience_s;  // beyond three times its share, until an experiment counts as
-                                     // hung; else kPatience
-  std::string cache_dir;             // of built kernels; "": the runtime's own
-  Before before;                     // may be empty
-  Beside beside;                     // inference knows nothing of it; may be empty
+  // Continue that journal; else a new one begins, and an earlier one is kept beside it.
+  bool resume = false;
+  // Experiments to run, or topics of them (experiments/selection.h); empty: all.
+  std::vector<std::string> only;
+  // Largest buffer; at most an eighth of the memory is used.
+  int64_t max_bytes = int64_t{512} << 20;
+  // Seconds beyond three times its share, until an experiment counts as hung; else kPatience.
+  std::optional<double> patience_s;
+  std::string cache_dir;       // of built kernels; "": the runtime's own
+  Before before;               // may be empty
+  Beside beside;               // not used by inference; may be empty
   runtime::Progress progress;  // in thousandths of the budget, with the time left; may be empty
   const runtime::CancelToken* cancel = nullptr;
 };
@@ -56,7 +54,7 @@ struct ProbeOptions {
 struct ProbeResult {
   hwdesc::Profile profile;
   Observations observations;
-  Diags warnings;      // experiments that did not end well
+  Diags warnings;      // experiments that failed
   double seconds = 0;  // of the experiments
   double build_seconds = 0;
 };
@@ -68,6 +66,9 @@ struct ProbeResult {
 // The device is named, not passed: drivers keep threads, which a fork does not copy, so only the
 // children open it.
 Result<ProbeResult> probe(const std::string& device, const ProbeOptions& options);
+
+// The same inference from a journal, without a device. Errors: no journal there, or a wrong one.
+Diags check_experiments(const std::vector<std::string>& only);
 
 // The same inference from a journal, without a device. Errors: no journal there, or a wrong one.
 Result<ProbeResult> infer_from(const std::string& observations);

@@ -11,12 +11,12 @@
 namespace assay::probe {
 namespace {
 
-// Facts that a device keeps as long as it is the same one, driven by the same software.
+// Facts that identify a device and its software.
 constexpr const char* kLasting[] = {"name",  "api",      "dialect", "lanes",  "widths",
                                     "units", "platform", "version", "driver", "compiler"};
 
 constexpr const char* kBeginAnew =
-    "begin anew, without --resume (the earlier observations are kept), or give another directory";
+    "begin anew without --resume (the earlier observations are kept), or give another directory";
 
 Diag in_journal(const std::string& directory, std::string message, std::string hint) {
   Diag d = error(std::move(message), std::move(hint));

@@ -1,5 +1,5 @@
-// Whether a probe may go on with what an earlier one left, and what of it is done again: values of
-// two devices, two drivers or two versions of the experiments do not belong into one profile.
+// Whether a probe may resume an earlier one, and which experiments run again. Values of two
+// devices, drivers or versions of the experiments do not belong in one profile.
 #pragma once
 
 #include <span>
@@ -16,14 +16,13 @@ namespace assay::probe {
 Diags check_same_device(const Observations& earlier, const std::string& device,
                         const std::string& directory);
 
-// What the device and its driver say of themselves, now and then. What one of both does not say is
+// What the device and its driver say of themselves, earlier and now. A fact missing in either is
 // not compared.
 Diags check_same_driver(const Observations& earlier, const Observations& now,
                         const std::string& directory);
 
-// The experiments that are to be done again although they were done: something that they need had
-// failed then, or was not there, and defaults took its place. `asked_for`: what is to be measured
-// now.
+// Experiments that run again although they are done: what they need had failed or was missing then,
+// and defaults replaced it. `asked_for`: what is to be measured now.
 std::vector<std::string> stale(const Observations& earlier, std::span<const Experiment> table,
                                const std::vector<std::string>& asked_for);
 

@@ -69,7 +69,7 @@ std::string human(double v, Kind kind) {
 }
 
 std::string html(std::string_view text) {
-  // The writer of JSON knows UTF-8: what it can not read it replaces.
+  // The JSON writer replaces invalid UTF-8.
   const std::string clean =
       nlohmann::json::parse(nlohmann::json(std::string(text))
                                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))

@@ -1,4 +1,4 @@
-// Text of the report: numbers as people read them, and what makes foreign text harmless in a page.
+// Text of the report: numbers for people, and foreign text made harmless in a page.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ const char* word_of(Kind kind);
 std::string human(double v, Kind kind);
 
 // For text between tags and inside quoted attributes: & < > " ' become entities; control characters
-// and what is no UTF-8 become U+FFFD.
+// and invalid UTF-8 become U+FFFD.
 std::string html(std::string_view text);
 
 // JSON for a <script> element: what could end it or start a comment is written as \u escapes.

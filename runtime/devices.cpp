@@ -1,4 +1,4 @@
-// The table of device kinds this build knows, a row per folder.
+// The table of device kinds, one row per folder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Found devices() {
 
 Result<std::unique_ptr<Device>> open(const std::string& id) {
   if (id.starts_with(simulated::kPrefix))
-    return simulated::open(id);  // as many as there are profiles: none is listed
+    return simulated::open(id);  // one for every profile, so none is listed
   std::vector<std::string> ids;
   for (const Kind& kind : kKinds) {
     const Found found = kind.find();

@@ -1,4 +1,4 @@
-// A shared library that may not be there: the first of several names that loads.
+// An optional shared library: the first of several names that loads.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace assay::runtime {
 
-struct DynamicLibrary {  // kept for the life of the process
+struct DynamicLibrary {  // never closed
   void* handle = nullptr;
-  std::string fault;  // why the first name did not load, where none did
+  std::string fault;  // why the first name did not load, if none did
 };
 
-// `variable`: environment variable that, where set, names the only one tried.
+// `variable`: environment variable that, if set, names the only one tried.
 DynamicLibrary open_library(const char* variable, std::vector<std::string> names);
 
-// nullptr where it lacks the symbol.
+// nullptr if it lacks the symbol.
 void* find_symbol(const DynamicLibrary& library, const char* symbol);
 
 }  // namespace assay::runtime

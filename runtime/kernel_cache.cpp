@@ -36,7 +36,7 @@ bool make_usable(const fs::path& root) {
          access((root / "libraries").c_str(), W_OK) == 0;
 }
 
-// The process a work folder belongs to is gone: "work.<pid>.<n>".
+// The process of a work folder, "work.<pid>.<n>", has ended.
 bool is_stale(const std::string& name) {
   if (!name.starts_with("work.")) return false;
   pid_t pid = 0;
@@ -69,9 +69,10 @@ Result<KernelCache> KernelCache::open(const std::string& dir, Diags& warnings) {
   std::error_code fault;
   cache.root_ = fs::temp_directory_path(fault) / fmt::format("assay-cache-{}", getuid());
   if (fault || !make_usable(cache.root_))
-    return error(fmt::format("neither '{}' nor '{}' can be written: built kernels have no place",
-                             wanted.string(), cache.root_.string()),
-                 "name a folder with --cache");
+    return error(
+        fmt::format("neither '{}' nor '{}' can be written: built kernels can not be cached",
+                    wanted.string(), cache.root_.string()),
+        "name a folder with --cache");
   Diag d = error(fmt::format("the kernel cache '{}' can not be written; using '{}'",
                              wanted.string(), cache.root_.string()));
   d.severity = Severity::warning;
@@ -120,7 +121,7 @@ void KernelCache::add(const std::string& hash, const std::string& library, int64
   if (write_file(temporary, fmt::format("{} {} {} end\n", library, library_hash, stack_bytes)))
     fs::rename(temporary, root_ / "entries" / hash, fault);
   else
-    fs::remove(temporary, fault);  // the kernel is then built again next time
+    fs::remove(temporary, fault);  // the kernel is then rebuilt next time
 }
 
 Result<fs::path> KernelCache::make_work_folder() {

@@ -2,10 +2,10 @@
 //
 //   <root>/entries/<hash>     one line: library file, its hash, stack bytes of the kernel
 //   <root>/libraries/<name>   shared objects, program binaries: several kernels each
-//   <root>/work.<pid>.<n>/    sources, logs and objects of a build that is going on
+//   <root>/work.<pid>.<n>/    sources, logs and objects of a running build
 //
-// Files are written under another name and renamed, so that a reader sees all or nothing. An entry
-// whose library is missing or has another hash counts as absent and is built again.
+// Files are written under a temporary name and renamed, so a reader sees all or nothing. An entry
+// whose library is missing or has another hash counts as absent, and its kernel is rebuilt.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,19 @@ struct CachedKernel {
 
 class KernelCache {  // invariant: root_ is a folder this process can write to
  public:
-  // `dir` empty: $XDG_CACHE_HOME/assay or ~/.cache/assay. What can not be written is replaced by a
-  // folder below the system's temporary one, with a warning in `warnings`.
-  // Errors: that can not be written either.
+  // `dir` empty: $XDG_CACHE_HOME/assay or ~/.cache/assay. If that is not writable: a folder in the
+  // system's temporary one, with a warning. Errors: neither is writable.
   static Result<KernelCache> open(const std::string& dir, Diags& warnings);
 
   // Each library's hash is checked once.
   std::optional<CachedKernel> find(const std::string& hash);
 
-  // Takes the library file in (it moves) and returns its name for add(): hash and ending.
+  // Moves the library file into the cache and returns its name for add(): hash and extension.
   Result<std::string> add_library(const std::filesystem::path& built);
   void add(const std::string& hash, const std::string& library, int64_t stack_bytes);
 
-  // A fresh folder below the root; the caller removes it. Folders of processes that are gone are
-  // removed on the way.
+  // A fresh folder below the root, which the caller removes. Also removes folders of processes that
+  // have ended.
   Result<std::filesystem::path> make_work_folder();
 
   const std::filesystem::path& root() const { return root_; }
@@ -47,7 +46,7 @@ class KernelCache {  // invariant: root_ is a folder this process can write to
   bool is_intact(const std::string& library, const std::string& hash);
 
   std::filesystem::path root_;
-  std::map<std::string, bool> intact_;  // libraries looked at so far
+  std::map<std::string, bool> intact_;  // libraries checked so far
 };
 
 // Whole file; nullopt when it can not be read.

@@ -1,5 +1,5 @@
-// Launches as drivers take them: checked against kernels and buffers, and the groups they hold.
-// Shared by the devices whose drivers deal groups out.
+// Checks launches against kernels and buffers, and merges their groups into ranges. Shared by the
+// devices whose drivers schedule groups.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace assay::runtime {
 
-// Every fault, with its launch: kernels, buffers and groups that there are not, arguments that do
-// not fit. `bytes_of`: of a buffer below `buffers`.
+// All errors, each with its launch: unknown kernels, buffers and groups, arguments that do not fit.
+// `bytes_of`: size of a buffer, whose number is below `buffers`.
 Diags check_launches(std::span<const Launch> launches, std::span<const ir::Kernel> kernels,
                      size_t buffers, const std::function<int64_t(int)>& bytes_of);
 
-// Images where kernels read images, of the texels they read, in rows as long as theirs, and nowhere
-// else. `shape_of`: of a buffer; nullptr: it is no image. Launches have been checked.
+// Arguments must be images exactly where kernels read images, with the same texels and row length.
+// `shape_of`: of a buffer; nullptr: it is no image. Pre: check_launches() found no error.
 Diags check_images(std::span<const Launch> launches, std::span<const ir::Kernel> kernels,
                    const std::function<const ImageShape*(int)>& shape_of);
 
@@ -25,11 +25,11 @@ struct GroupRange {
   bool operator==(const GroupRange&) const = default;
 };
 
-// The groups of a launch in as few ranges as they make.
+// The groups of a launch, with adjacent ranges merged.
 std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups);
 
-// Has a recording done as often as asked: of each time that counts the host's seconds, in `total`.
-// Errors: those of `once`; cancelled.
+// Runs a recording warm_up + repeat times; `total` gets the host's seconds of each repeat. Errors:
+// those of `once`; cancelled.
 Result<RunTimes> time_recorded(const RunOptions& options, const std::function<Diags()>& once);
 
 }  // namespace assay::runtime

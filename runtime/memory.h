@@ -1,6 +1,5 @@
-// Memory for buffers and scratch: whole pages from the system, zeroed; from 2 MiB on aligned to 2
-// MiB and marked for huge pages, so that every buffer and every contestant has the same page
-// policy.
+// Memory for buffers and scratch: whole zeroed pages from the system. From 2 MiB on it is aligned
+// to 2 MiB and advised for huge pages, so that all buffers have the same page policy.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +24,8 @@ class Memory {  // invariant: owns one mapping (or none); the guard zones, if an
   }
   ~Memory();
 
-  // `guarded`: a zone of kGuardBytes on both sides, which reads as NaN. Errors: out of memory.
+  // `guarded`: a guard zone of kGuardBytes on both sides, which reads as NaN. Errors: out of
+  // memory.
   static Result<Memory> allocate(int64_t bytes, bool guarded);
 
   std::span<std::byte> bytes() const { return {data_, size_}; }

@@ -1,5 +1,4 @@
-// Kernels on their way to a compiler: their texts' hashes, and the names they are built under.
-// Shared by the devices.
+// Sources of kernels: the hashes they are cached under, and their symbols. Shared by the devices.
 #pragma once
 
 #include <span>
@@ -13,18 +12,18 @@
 
 namespace assay::runtime {
 
-// That a device's kernels are printed in.
+// The dialect of a device's kernels.
 inline const std::string& dialect_of(const DeviceInfo& device) {
   return device.dialect.empty() ? device.api : device.dialect;
 }
 
 struct Source {
-  std::string hash;  // of the text and of all that decides what it becomes
-  size_t size = 0;   // of the text: stands for the time it takes
+  std::string hash;  // of the text and of everything else that determines the binary
+  size_t size = 0;   // of the text: a proxy for compile time
 };
 
-// One per kernel. `identity`: compiler, flags, processor; `threads`: as render() takes it. A
-// kernel's name is left out of its hash: equal kernels of different names are one. Errors: what the
+// One per kernel. `identity`: compiler, flags, processor; `threads`: as render() takes it. The hash
+// ignores a kernel's name, so equal kernels of different names share a binary. Errors: what the
 // dialect can not spell, by the kernel's own name.
 Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels,
                                        const codegen::Dialect& dialect, const std::string& identity,
@@ -33,15 +32,15 @@ Result<std::vector<Source>> sources_of(std::span<const ir::Kernel> kernels,
 std::string symbol_of(const Source& s);
 ir::Kernel named(const ir::Kernel& k, std::string name);
 
-// Groups of more threads than a device has for them; `threads`: of a wave.
+// Errors: groups with more threads than the device allows. `threads`: of a wave.
 Diags check_waves(const std::string& device, std::span<const ir::Kernel> kernels, int threads,
                   int64_t most);
 
-// What kernels compute on that the device does not, by its fact "types".
+// Errors: element types that are not in the device's fact "types".
 Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels);
 
-// Matrix instructions of kernels that the device's facts, or its dialect, say it does not have:
-// built all the same, they might end the process.
+// Errors: matrix instructions that the device or its dialect does not have. Executing one could
+// kill the process by an illegal-instruction trap.
 Diags check_instructions(const DeviceInfo& device, std::span<const ir::Kernel> kernels);
 
 // Errors: the target is for another kernel language than the device's.

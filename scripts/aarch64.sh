@@ -9,7 +9,7 @@ log="$root/build/logs/aarch64.log"
 
 for tool in aarch64-linux-gnu-g++ apt-get dpkg cmake ninja; do
   command -v $tool > /dev/null && continue
-  echo "aarch64: no $tool here: scripts/bootstrap.sh --aarch64 installs what is needed on Debian" >&2
+  echo "aarch64: no $tool here; on Debian scripts/bootstrap.sh --aarch64 installs it" >&2
   exit 1
 done
 mkdir -p "$(dirname "$log")"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Unpacks the libraries and headers that assay-probe links on 64-bit Arm, from Debian's arm64 packages, into
-# build/aarch64-sysroot, once, and prints that folder. This machine's dpkg learns of no other architecture.
+# Unpacks the libraries and headers that assay-probe links on 64-bit Arm, from Debian's arm64
+# packages, into build/aarch64-sysroot, once, and prints that folder. It does not change this
+# machine's dpkg.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 sysroot="$root/build/aarch64-sysroot"
@@ -9,7 +10,7 @@ log="$root/build/logs/arm64_packages.log"
 wanted=(libyaml-cpp-dev libfmt-dev glslang-dev spirv-tools libvulkan-dev nlohmann-json3-dev libcli11-dev opencl-c-headers
   libjs-chart.js)
 
-# apt's lists and cache in a place of their own.
+# apt's lists and cache in a folder of their own.
 prepare_apt() {
   rm -rf "$apt"
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/packages"
@@ -27,7 +28,7 @@ END
   export APT_CONFIG="$apt/apt.conf"
 }
 
-# Some CMake files want the shared object too, whose package has its version in its name.
+# Some CMake files also need the shared object, whose package has its version in its name.
 packages() {
   printf '%s\n' "${wanted[@]}"
   apt-cache depends libfmt-dev:arm64 libyaml-cpp-dev:arm64 | sed -nE 's/^ *Depends: (lib(fmt|yaml-cpp)[0-9.]+)(:arm64)?$/\1/p'
@@ -41,7 +42,7 @@ unpack() {
   rm -rf "$apt"
 }
 
-if [ "$(cat "$sysroot/unpacked.txt" 2> /dev/null)" != "${wanted[*]}" ]; then # written last, so half of it does not count
+if [ "$(cat "$sysroot/unpacked.txt" 2> /dev/null)" != "${wanted[*]}" ]; then # written last: marks a complete folder
   mkdir -p "$(dirname "$log")"
   if ! unpack > "$log" 2>&1 < /dev/null; then
     echo "arm64_packages: Debian's arm64 packages could not be fetched (log: build/logs/arm64_packages.log)" >&2

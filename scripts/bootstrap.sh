@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need, if any is missing. Needs no network if none is.
+# Installs missing Debian packages that building and testing need. Needs no network if none is
+# missing.
 #
 #   scripts/bootstrap.sh [--bench] [--browser] [--aarch64]
 #
@@ -9,7 +10,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-packages=(g++ cmake ninja-build libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev libjs-chart.js
+packages=(g++ cmake ninja-build clang-format libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev libjs-chart.js
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   libxxhash-dev opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd libvulkan-dev libvulkan1 mesa-vulkan-drivers vulkan-validationlayers glslang-dev python3 python3-venv python3-jsonschema python3-yaml)
 for option in "$@"; do
@@ -22,7 +23,7 @@ for option in "$@"; do
 done
 
 if ! command -v dpkg > /dev/null; then
-  echo "bootstrap: no dpkg here, so nothing is installed; what Debian calls: ${packages[*]} is needed" >&2
+  echo "bootstrap: no dpkg here, so nothing is installed; needed are the Debian packages: ${packages[*]}" >&2
   exit 0
 fi
 
@@ -45,7 +46,7 @@ log="$root/build/logs/bootstrap.log"
 mkdir -p "$(dirname "$log")"
 : > "$log"
 
-# Another apt may hold the lock (a machine that has just booted updates itself): wait for it, five minutes at most.
+# Another apt may hold the lock, such as an update after booting: wait for it, five minutes at most.
 apt() {
   local attempt=$log.attempt deadline=$((SECONDS + 300)) told=
   until "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" > "$attempt" 2>&1; do
@@ -64,9 +65,9 @@ apt() {
 
 echo "bootstrap: installing ${missing[*]}"
 install=(install --no-install-recommends "${missing[@]}")
-# The lists may be there already, and on a machine without network this still works from the cache.
+# Try first with the present package lists: without network this may work from the cache.
 if ! apt "${install[@]}"; then
-  apt update || echo "bootstrap: apt-get update failed; trying with the package lists there are" >&2
+  apt update || echo "bootstrap: apt-get update failed; trying with the present package lists" >&2
   if ! apt "${install[@]}"; then
     tail -n 20 "$log" >&2
     echo "bootstrap: apt-get could not install: ${missing[*]} (log: build/logs/bootstrap.log)" >&2

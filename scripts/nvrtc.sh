@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes build/nvrtc with the pinned NVRTC and disassembler from PyPI, once, and prints the library's path: what compiles
-# CUDA kernels, and shows what became of them, where no toolkit is installed. Where PyPI cannot be reached: one line, status 1.
+# Installs the pinned NVRTC and disassembler from PyPI into build/nvrtc, once, and prints the
+# library's path. They compile and disassemble CUDA kernels without a CUDA toolkit. Without access
+# to PyPI: one line, status 1.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder="$root/build/nvrtc"
@@ -8,7 +9,7 @@ wanted=(nvidia-cuda-nvrtc-cu12==12.9.86 nvidia-cuda-nvdisasm==13.5.37)
 library="$folder/packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
 log="$root/build/logs/nvrtc.log"
 
-if [ "$(cat "$folder/installed.txt" 2> /dev/null)" != "${wanted[*]}" ]; then # written last, so half of it does not count
+if [ "$(cat "$folder/installed.txt" 2> /dev/null)" != "${wanted[*]}" ]; then # written last: marks a complete folder
   mkdir -p "$(dirname "$log")"
   rm -rf "$folder"
   if ! { "${PYTHON:-python3}" -m venv "$folder/venv" > "$log" 2>&1 &&

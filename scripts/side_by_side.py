@@ -3,7 +3,8 @@
 
   side_by_side.py cpu:0=a.json opencl:0=b.json -o summary.json
 
-Prints predicted beside measured per device; the joined file is the first summary with a list `devices`.
+Prints predicted beside measured per device. The joined file is the first summary with a list
+`devices`.
 """
 
 import argparse

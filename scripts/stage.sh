@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: one line per stage with the time it took, its output in build/logs/ unless it fails.
+# Sourced by other scripts: prints each stage with its time. Its output goes to build/logs/.
 
 logs="${root:?}/build/logs"
 mkdir -p "$logs"
@@ -8,7 +8,8 @@ say() { printf '%s\n' "$*"; }
 
 took() { awk -v ns="$(($(date +%s%N) - $1))" 'BEGIN {printf "  (%.1f s)\n", ns / 1e9}'; }
 
-# quiet NAME COMMAND...: runs the command with its output in build/logs/NAME.log; shows the log's end if it fails.
+# quiet NAME COMMAND...: runs it with its output in build/logs/NAME.log, and prints the log's end
+# on failure.
 quiet() {
   local name=$1 start status=0
   shift
@@ -23,7 +24,7 @@ quiet() {
   return "$status"
 }
 
-# loud COMMAND...: the same for commands whose output is what the user came to see.
+# loud COMMAND...: the same, for commands whose output is meant for the user.
 loud() {
   local start status=0
   say "\$ $*"

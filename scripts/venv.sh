@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Makes build/venv with the pinned onnx, onnxruntime and numpy of examples/models/requirements.txt, once.
-# Where PyPI cannot be reached: one line, status 1, within half a minute.
+# Installs the pinned onnx, onnxruntime and numpy of examples/models/requirements.txt into
+# build/venv, once. Without access to PyPI: one line, status 1, within half a minute.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv="$root/build/venv"
 wanted="$root/examples/models/requirements.txt"
 log="$root/build/logs/venv.log"
 
-cmp -s "$wanted" "$venv/installed.txt" && exit 0 # written last, so a half-made venv does not count
+cmp -s "$wanted" "$venv/installed.txt" && exit 0 # written last: marks a complete venv
 
 mkdir -p "$(dirname "$log")"
 rm -rf "$venv"

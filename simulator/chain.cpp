@@ -11,8 +11,7 @@ namespace {
 struct Tiles {
   double count = 1;   // register tiles of the whole output
   double steps = 1;   // of the reduction, for each of them
-  double passes = 1;  // times that a tile's accumulators are taken up, since loops outside them
-                      // walk the reduction
+  double passes = 1;  // visits of a tile's accumulators: loops outside them walk the reduction
 };
 
 Tiles tiles_of(const ir::Program& p, const lower::Nest& nest) {
@@ -40,13 +39,13 @@ double tiles_in_flight(const lower::Counts& counts, const Tiles& tiles) {
   return 1 + model::kReorderWindow / std::max(1.0, instructions / (tiles.count * tiles.passes));
 }
 
-// Accumulators that loops outside them store and load again: those of one tile wait for its last
-// visit, and the tiles in between pass the time, as far as a core looks ahead, or those that follow
-// once the tile has been visited `again` times. Where a visit begins with nothing and adds what
-// memory holds at its end, only that addition waits for the visit before; its own sums are chains
-// like those of a tile that is visited once.
-double taken_up_again(const ir::Program& p, const lower::Nest& nest, const Tiles& tiles,
-                      double latency, double update, double ahead) {
+// Accumulators that loops outside them store and load again. Each visit of a tile waits for the one
+// before. The tiles between overlap with it within the reorder window, as do those that follow once
+// the tile has been visited `again` times. Where a visit starts at zero and adds memory's sum at
+// its end, only that addition waits. Its own sums are chains like those of a tile that is visited
+// once.
+double partial_sum_chains(const ir::Program& p, const lower::Nest& nest, const Tiles& tiles,
+                          double latency, double update, double ahead) {
   double between = 1, again = 1;
   size_t i = nest.first_inner;
   for (; i > 0 && !nest.loops[i - 1].reduce; --i)
@@ -57,10 +56,10 @@ double taken_up_again(const ir::Program& p, const lower::Nest& nest, const Tiles
       std::any_of(nest.loops.begin(), nest.loops.begin() + static_cast<std::ptrdiff_t>(i),
                   [](const lower::Loop& l) { return !l.reduce && l.trips > 1; });
   const double inside = tiles.steps / tiles.passes,
-               apart = std::min(ahead, others ? std::max(between, ahead / again) : between);
+               overlapped = std::min(ahead, others ? std::max(between, ahead / again) : between);
   const double visit = lower::adds_late(p, nest)
-                           ? std::max(update / apart, inside * latency / ahead)
-                           : (update + (inside - 1) * latency) / apart;
+                           ? std::max(update / overlapped, inside * latency / ahead)
+                           : (update + (inside - 1) * latency) / overlapped;
   return tiles.count * tiles.passes * visit;
 }
 
@@ -75,7 +74,8 @@ double chain_seconds(const ir::Program& p, const model::Machine& m, const model:
   const double latency = (fused ? m.fma_latency : m.add_latency).value;
   const double ahead = m.simt ? m.resident_waves : tiles_in_flight(counts, tiles);
   if (!m.simt && lower::has_partial_sums(streams.nest))
-    return taken_up_again(p, streams.nest, tiles, latency, m.update_latency.value, ahead) * share;
+    return partial_sum_chains(p, streams.nest, tiles, latency, m.update_latency.value, ahead) *
+           share;
   return tiles.count * tiles.steps * latency * share / ahead;
 }
 

@@ -14,56 +14,61 @@
 
 namespace assay::simulator {
 
-// On a walk through an operand, in its order: when, in parts of the walk.
-using Places = std::array<double, 4>;
+// When a walk through an operand reaches four places of it, in order: as parts of the walk, 0 to 1.
+using WalkTimes = std::array<double, 4>;
 
 // What the caches hold: storage, most recently used first.
 struct CacheState {
   struct Entry {
     Range range;
-    double mine = 0;       // bytes of it that one unit touched
-    Dealt touched;         // by the program that touched it last
-    Dealt wrote;           // by the one that wrote it last
-    bool written = false;  // they are one: what a unit has of it nobody else has
-    bool made = false;  // some program wrote it: values that are used once, or a few times at once,
-                        // before others take their place
-    double missed = 0;  // bytes of it that no cache held when it was touched last
-    double again = 0;   // the part of it whose place had been used again and again just before
-    double began = 0, ended = 0;  // when the program that touched it last did
-    double beside =
-        0;  // bytes of others that a unit touched there from one walk through it to the next
-    double part = 1;  // of what it did, the last such walk
-    Places last{};    // when that walk came to each place for the last time
-    double came = 0;  // bytes that came into the caches there
-    int run = 0;      // which of the programs that was
+    double unit_bytes = 0;  // bytes of it that one unit touched
+    UnitPartition touched;  // by the program that touched it last
+    UnitPartition wrote;    // by the one that wrote it last
+    bool written = false;   // the program that touched it last wrote it: each unit owns its part
+    bool produced = false;  // some program wrote it: values used once, or a few times, then dead
+    double missed = 0;      // bytes that no cache held when it was touched last
+    // The part that caches retain like data used several times, since its place was.
+    double reuse_fraction = 0;
+    double began = 0, ended = 0;  // s, of the program that touched it last
+    // The last walk of a unit through it: bytes of others that it touches between two walks, and
+    // the part of that program's work.
+    double others_between = 0;
+    double walk_fraction = 1;
+    WalkTimes last{};          // when that walk touched each place last
+    double missed_by_run = 0;  // bytes that its whole program missed
+    int run = 0;               // number of that program
   };
   std::vector<Entry> recent;
   double now = 0;  // s since anything ran
   int runs = 0;    // of programs so far
 };
 
-// Ranking hundreds of programs needs no words.
-enum class Words { none, full };
+// Ranking hundreds of programs needs no text.
+enum class TermDetail { none, full };
 
 // One program. `where`: per tensor of the program's graph the storage under which the caches know
 // it. `counts`: exact counts of its loop kernel; nullptr: the closed form.
 model::Estimate estimate(const ir::Program& p, const model::Machine& m, const CacheState& before,
                          std::span<const Range> where, const lower::Counts* counts = nullptr,
-                         Words words = Words::full);
+                         TermDetail detail = TermDetail::full);
 
 // The caches after the program ran.
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before,
                  std::span<const Range> where);
 
-// So many seconds of what ran last, or of nothing behind it.
+// Lets time pass: in the program that ran last, or after it.
 void pass_time(CacheState& state, double seconds);
+
+// Vector registers that all waves of a group need at once.
+double registers_per_group(const ir::Program& p);
 
 struct PlanEstimate {
   std::vector<model::Estimate> steps;
   model::Estimate total;
 };
 
-// A whole plan in steady state (run again and again: the first step finds what the last one left).
+// A whole plan in steady state: it runs again and again, so the first step finds the caches as the
+// last one leaves them.
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m);
 
 // The terms of an estimate as a table for people.

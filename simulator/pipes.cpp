@@ -29,32 +29,32 @@ double Pipes::at_rate(double instructions, const Quantity& rate) const {
   return rate.value > 0 ? instructions * passes * share_ / rate.value : 0;
 }
 
-double Pipes::moving(double instructions, const Quantity& whole,
-                     std::span<const model::NarrowRate> narrow) const {
+double Pipes::load_or_store(double instructions, const Quantity& whole,
+                            std::span<const model::NarrowRate> narrow) const {
   Quantity rate = whole;
   rate.value = of_width(narrow, width_, {m_.native_width, whole.value}).rate;
   return at_rate(instructions, rate);
 }
 
-double Pipes::moving_single(double elements, const Quantity& whole,
-                            std::span<const model::NarrowRate> narrow) const {
+double Pipes::single_elements(double elements, const Quantity& whole,
+                              std::span<const model::NarrowRate> narrow) const {
   return elements * share_ / of_width(narrow, 1, {m_.native_width, whole.value}).rate;
 }
 
-// A core's vector has its first lane loaded or stored as it is, all others are put in or taken out:
-// narrower ones than were measured take the part of that which is theirs, though no less than so
-// many loads or stores. A wave's threads are not put together.
-double Pipes::moving_apart(double lanes, const Quantity& apart,
-                           std::span<const model::NarrowRate> narrow,
-                           const Quantity& otherwise) const {
-  const model::NarrowRate measured =
-      of_width(narrow, width_, {m_.native_width, apart.value > 0 ? apart.value : otherwise.value});
+// A core loads or stores a vector's first lane as it is and inserts or extracts all others. Vectors
+// narrower than were measured take their part of these, but at least as many loads or stores. A
+// wave's threads need no insertion.
+double Pipes::gather_or_scatter(double lanes, const Quantity& gathered,
+                                std::span<const model::NarrowRate> narrow,
+                                const Quantity& otherwise) const {
+  const model::NarrowRate measured = of_width(
+      narrow, width_, {m_.native_width, gathered.value > 0 ? gathered.value : otherwise.value});
   const double as_measured = lanes * share_ / measured.rate;
-  if (m_.simt || apart.value <= 0 || width_ <= 1 || width_ >= measured.lanes) return as_measured;
-  const auto put_in = [](double width) { return (width - 1) / width; };
+  if (m_.simt || gathered.value <= 0 || width_ <= 1 || width_ >= measured.lanes) return as_measured;
+  const auto inserted = [](double width) { return (width - 1) / width; };
   const double one_by_one = lanes * share_ / otherwise.value;
   return std::min(as_measured,
-                  std::max(one_by_one, as_measured * put_in(width_) / put_in(measured.lanes)));
+                  std::max(one_by_one, as_measured * inserted(width_) / inserted(measured.lanes)));
 }
 
 // Vectors narrower than an instruction's may go through a pipe in less time.
@@ -81,7 +81,7 @@ double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
       functions_add ? busy[1] + parts[3].second : 0;  // 1: additions are the first of their pipe
   const double most = *std::max_element(busy.begin(), busy.end());
   if (m_.simt || most <= 0) return std::max(most, added);
-  return std::max(model::joined(busy, model::kPipeSharpness), added);
+  return std::max(model::p_norm(busy, model::kPipeExponent), added);
 }
 
 }  // namespace assay::simulator

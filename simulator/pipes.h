@@ -13,22 +13,22 @@ class Pipes {  // invariant: refers to a machine that outlives it
   // `width`: lanes of the program's vectors; `share`: of the work, that the unit has.
   Pipes(const model::Machine& m, int width, double share) : m_(m), width_(width), share_(share) {}
 
-  // Seconds, all of them.
+  // All of these return seconds.
   double at_rate(double instructions, const model::Quantity& rate) const;
 
-  // Loads or stores: those of narrower vectors may have a rate of their own, lanes that lie apart
-  // do.
-  double moving(double instructions, const model::Quantity& whole,
-                std::span<const model::NarrowRate> narrow) const;
-  double moving_single(double elements, const model::Quantity& whole,
+  // Loads or stores. Narrower vectors may have a rate of their own; single elements and gathered or
+  // scattered lanes do. `otherwise`: the rate of plain loads or stores.
+  double load_or_store(double instructions, const model::Quantity& whole,
                        std::span<const model::NarrowRate> narrow) const;
-  double moving_apart(double lanes, const model::Quantity& apart,
-                      std::span<const model::NarrowRate> narrow,
-                      const model::Quantity& otherwise) const;
+  double single_elements(double elements, const model::Quantity& whole,
+                         std::span<const model::NarrowRate> narrow) const;
+  double gather_or_scatter(double lanes, const model::Quantity& rate,
+                           std::span<const model::NarrowRate> narrow,
+                           const model::Quantity& otherwise) const;
 
-  // Operations of one pipe wait for each other, pipes work side by side; of a core as far as it
-  // looks ahead. Functions that have no pipe of their own are made of multiply-adds and additions
-  // alike. `moved_lanes` go through a vector pipe one by one.
+  // The busiest arithmetic pipe. Operations of one pipe are serialised; pipes overlap, in a core
+  // within its reorder window. Functions without a pipe of their own occupy the pipes
+  // of multiply-adds and of additions. Each of `moved_lanes` takes a vector instruction.
   double busiest(const lower::Counts& counts, double moved_lanes) const;
 
  private:

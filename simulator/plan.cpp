@@ -1,20 +1,19 @@
-// A plan in steady state: steps in order, each finding the caches as the one before left them.
+// A plan in steady state: steps in order, each with the caches that the one before left.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/cache_lookup.h"
 #include "simulator/estimate.h"
-#include "simulator/residency.h"
 
 namespace assay::simulator {
 
 namespace {
 
-constexpr int kPassesBefore =
-    12;  // of a plan, behind which what misses and what stays have settled
+constexpr int kPassesBefore = 12;  // of a plan, after which hits and misses are stationary
 
-// Per tensor of the step's program where it lies.
+// Storage of each tensor of the step's program.
 std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
   const ir::Program& p = plan.programs[static_cast<size_t>(step.program)];
   std::vector<Range> out(p.graph.tensors.size());
@@ -46,13 +45,14 @@ void add(model::Estimate& total, const model::Estimate& e, double& low, double& 
       total.assumed.push_back(a);
 }
 
-// The code comes before its step begins, whatever bounds that.
-void fetch_code(model::Estimate& e, const CodeLost& lost, const model::Machine& m) {
-  const model::Quantity& far = m.uncached.value > m.cold.value ? m.uncached : m.cold;
-  const double near_by = (lost.own - lost.all) * m.cold.value, far_off = lost.all * far.value,
-               seconds = near_by + far_off;
+// Code misses delay the start of a step, whatever bounds it.
+void fetch_code(model::Estimate& e, const CodeMisses& lost, const model::Machine& m) {
+  const model::Quantity& far =
+      m.uncached_code.value > m.cold_code.value ? m.uncached_code : m.cold_code;
+  const double near = (lost.own - lost.all) * m.cold_code.value, beyond = lost.all * far.value,
+               seconds = near + beyond;
   if (seconds <= 0) return;
-  const double spread = near_by * m.cold.spread + far_off * far.spread;
+  const double spread = near * m.cold_code.spread + beyond * far.spread;
   e.efficiency *= e.seconds / (e.seconds + seconds);
   e.seconds += seconds;
   e.low += std::max(0.0, seconds - spread);
@@ -68,26 +68,26 @@ void fetch_code(model::Estimate& e, const CodeLost& lost, const model::Machine& 
 }
 
 model::Estimate estimate_of(const ir::Plan& plan, const ir::Step& s, const model::Machine& m,
-                            const CacheState& state, Words words) {
+                            const CacheState& state, TermDetail detail) {
   model::Estimate out = estimate(plan.programs[static_cast<size_t>(s.program)], m, state,
-                                 where_of(plan, s), nullptr, words);
-  fetch_code(out, code_lost(state, s.program, m), m);
+                                 where_of(plan, s), nullptr, detail);
+  fetch_code(out, code_misses(state, s.program, m), m);
   return out;
 }
 
-// The caches behind a step that took so long.
+// The caches after a step that took so long.
 CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state,
                  double seconds) {
   state =
       after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
   pass_time(state, seconds);
-  remember_code(state, s.program, std::ranges::count(plan.steps, s.program, &ir::Step::program) > 1,
-                m);
+  touch_code(state, s.program, std::ranges::count(plan.steps, s.program, &ir::Step::program) > 1,
+             m);
   return state;
 }
 
-// How long a step takes is nothing to the caches that nobody else uses.
-bool others_use(const model::Machine& m) {
+// Only co-tenants make a cache depend on how long steps take.
+bool has_co_tenants(const model::Machine& m) {
   return std::any_of(m.levels.begin(), m.levels.end(),
                      [](const model::Level& l) { return l.co_tenant_eviction.value > 0; });
 }
@@ -97,15 +97,15 @@ bool others_use(const model::Machine& m) {
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
   PlanEstimate out;
   CacheState state;
-  const bool timed = others_use(m);
+  const bool timed = has_co_tenants(m);
   for (int pass = 0; pass < kPassesBefore; ++pass)
     for (const ir::Step& s : plan.steps) {
-      const double seconds = timed ? estimate_of(plan, s, m, state, Words::none).seconds : 0;
+      const double seconds = timed ? estimate_of(plan, s, m, state, TermDetail::none).seconds : 0;
       state = leave(plan, s, m, std::move(state), seconds);
     }
   double low = 0, high = 0;
   for (const ir::Step& s : plan.steps) {
-    out.steps.push_back(estimate_of(plan, s, m, state, Words::full));
+    out.steps.push_back(estimate_of(plan, s, m, state, TermDetail::full));
     state = leave(plan, s, m, std::move(state), out.steps.back().seconds);
     add(out.total, out.steps.back(), low, high);
   }

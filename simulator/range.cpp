@@ -6,11 +6,11 @@ namespace assay::simulator {
 
 namespace {
 
-constexpr int64_t kPlacesLookedAt = 64;  // evenly over a range, each in the middle of its stretch
+constexpr int64_t kSampledPlaces = 64;  // evenly over a range, each in the middle of its part
 
 template <typename Predicate>
 double part_where(const Range& bytes, const Predicate& holds) {
-  const int64_t size = bytes.end - bytes.begin, places = std::min(kPlacesLookedAt, size);
+  const int64_t size = bytes.end - bytes.begin, places = std::min(kSampledPlaces, size);
   int64_t n = 0;
   for (int64_t i = 0; i < places; ++i)
     n += holds(bytes.begin + (2 * i + 1) * size / (2 * places)) ? 1 : 0;
@@ -29,7 +29,7 @@ Range range_of(const ir::Plan& plan, const ir::PlanTensor& t) {
   return {begin, begin + t.bytes};
 }
 
-std::vector<Range> ranges_apart(const ir::Program& p, int64_t first) {
+std::vector<Range> separate_ranges(const ir::Program& p, int64_t first) {
   std::vector<Range> out;
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     const ir::Tensor& tensor = p.graph.tensors[t];
@@ -41,14 +41,16 @@ std::vector<Range> ranges_apart(const ir::Program& p, int64_t first) {
   return out;
 }
 
-double mine_again(const Range& bytes, const Dealt& now, const Dealt& before) {
-  if (before.to_all() || now == before) return 1;
-  if (now.to_all()) return 1.0 / before.units;
+double same_unit_fraction(const Range& bytes, const UnitPartition& now,
+                          const UnitPartition& before) {
+  if (before.is_shared_by_all() || now == before) return 1;
+  if (now.is_shared_by_all()) return 1.0 / before.units;
   return part_where(bytes, [&](int64_t b) { return now.unit_of(b) == before.unit_of(b); });
 }
 
-double mine_alone(const Range& bytes, const Dealt& now, const Dealt& before, const Dealt& earlier) {
-  if (before.to_all() || earlier.to_all() || now.to_all()) return 0;
+double exclusive_fraction(const Range& bytes, const UnitPartition& now, const UnitPartition& before,
+                          const UnitPartition& earlier) {
+  if (before.is_shared_by_all() || earlier.is_shared_by_all() || now.is_shared_by_all()) return 0;
   if (now == before && now == earlier) return 1;
   return part_where(bytes, [&](int64_t b) {
     return now.unit_of(b) == before.unit_of(b) && now.unit_of(b) == earlier.unit_of(b);

@@ -1,4 +1,4 @@
-// Where tensors lie, and which unit touched which of their bytes.
+// Storage of tensors, and which unit touched which of its bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace assay::simulator {
 
-// Bytes [begin, end) of an address space of the caller's. Tensors that lie on the same bytes share
-// them. Empty: the caches know nothing of it.
+// Bytes [begin, end) of an address space of the caller's. Tensors on the same bytes share them.
+// Empty: the caches know nothing of it.
 struct Range {
   int64_t begin = 0, end = 0;
   bool operator==(const Range&) const = default;
@@ -18,30 +18,31 @@ struct Range {
 inline double size_of(const Range& r) { return static_cast<double>(r.end - r.begin); }
 Range overlap(const Range& a, const Range& b);
 
-// Where a plan's tensor lies: constants behind the arena, which begins at 0.
+// The storage of a plan's tensor. The arena begins at 0, and constants follow it.
 Range range_of(const ir::Plan& plan, const ir::PlanTensor& t);
 
 // Per tensor a range of its own, from `first` on: nothing shares storage.
-std::vector<Range> ranges_apart(const ir::Program& p, int64_t first = 0);
+std::vector<Range> separate_ranges(const ir::Program& p, int64_t first = 0);
 
-// How units shared bytes out: each `period` of them from `begin` on in as many equal parts as there
-// are units, one behind the other. 0: every unit touched all.
-struct Dealt {
+// How units share bytes out: each `period` of them from `begin` on is split into as many equal
+// contiguous parts as there are units. period 0: every unit touches all.
+struct UnitPartition {
   int64_t begin = 0, period = 0;
   int units = 1;
-  bool operator==(const Dealt&) const = default;
+  bool operator==(const UnitPartition&) const = default;
 
-  bool to_all() const { return period <= 0; }
+  bool is_shared_by_all() const { return period <= 0; }
   int unit_of(int64_t byte) const {
     return static_cast<int>((byte - begin) % period * units / period);
   }
 };
 
-// The part of `bytes` that a unit, taking its own by `now`, finds to be its own by `before` as
-// well.
-double mine_again(const Range& bytes, const Dealt& now, const Dealt& before);
+// Of a unit's bytes by `now`, the part that was its own by `before` as well.
+double same_unit_fraction(const Range& bytes, const UnitPartition& now,
+                          const UnitPartition& before);
 
-// The part of them that nobody else touched: neither by `before` nor by `earlier`.
-double mine_alone(const Range& bytes, const Dealt& now, const Dealt& before, const Dealt& earlier);
+// The part of them that no other unit touched, by `before` or by `earlier`.
+double exclusive_fraction(const Range& bytes, const UnitPartition& now, const UnitPartition& before,
+                          const UnitPartition& earlier);
 
 }  // namespace assay::simulator

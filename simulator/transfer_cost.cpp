@@ -12,7 +12,7 @@ double seconds_per_byte(const model::Level& level, bool write, double active) {
   if (!level.shared) return 1 / limit;
   const double alone = (write ? level.per_unit_write : level.per_unit_read).value;
   const double users = std::max(1.0, active / level.instances);
-  return users / model::shared_bandwidth(users, alone, limit, level.sharpness);
+  return users / model::shared_bandwidth(users, alone, limit, level.bandwidth_exponent);
 }
 
 }  // namespace
@@ -20,8 +20,9 @@ double seconds_per_byte(const model::Level& level, bool write, double active) {
 model::TransferCost transfer_cost(const model::Machine& m, size_t l, double active) {
   const double read = seconds_per_byte(m.levels[l], false, active),
                write = seconds_per_byte(m.levels[l], true, active);
-  const double together = l == 0 ? m.together : m.levels[l].together;
-  return {read, write, std::max({read, write, together * (read + write)})};
+  const double serialisation =
+      l == 0 ? m.load_store_serialisation : m.levels[l].read_write_serialisation;
+  return {read, write, std::max({read, write, serialisation * (read + write)})};
 }
 
 model::TransferCost path_transfer_cost(const model::Machine& m, size_t l, double active) {
@@ -34,10 +35,10 @@ model::TransferCost path_transfer_cost(const model::Machine& m, size_t l, double
   return slowest;
 }
 
-double hidden_part(const model::Machine& m, size_t l) {
+double hidden_transfer_fraction(const model::Machine& m, size_t l) {
   const model::Level& level = m.levels[l];
   if (m.simt || level.latency.value <= 0) return level.shared ? 0 : 1;
-  return model::hidden_part(level.latency.value * m.clock);
+  return model::hidden_latency_fraction(level.latency.value * m.clock);
 }
 
 }  // namespace assay::simulator

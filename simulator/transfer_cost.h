@@ -1,4 +1,4 @@
-// How fast lines come to a unit from the levels of its memory. Internal to simulator/.
+// How fast lines reach a unit from the levels of its memory. Internal to simulator/.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace assay::simulator {
 // Seconds per byte of one unit, from level `l`, while `active` units do the same.
 model::TransferCost transfer_cost(const model::Machine& m, size_t l, double active);
 
-// The hierarchy hands lines on: a line is paid for once, on its whole way from the farthest level
-// it comes from, as fast as the slowest on that way.
+// Seconds per byte over the whole path from level `l`: a line is counted once, at the slowest level
+// on its way.
 model::TransferCost path_transfer_cost(const model::Machine& m, size_t l, double active);
 
-// Of the time that lines take from the level, what a core can look past. Waves hide what they wait
-// for otherwise.
-double hidden_part(const model::Machine& m, size_t l);
+// Of the time that lines take from the level, the part that a core's out-of-order execution hides.
+// Waves hide latency by occupancy instead.
+double hidden_transfer_fraction(const model::Machine& m, size_t l);
 
 }  // namespace assay::simulator

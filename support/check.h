@@ -1,5 +1,5 @@
-// CHECK: for faults only we can cause. Prints place and condition, then aborts (exit by SIGABRT is
-// turned into exit code 70 by console/entry.cpp).
+// CHECK: for faults that only a programmer can cause. Prints place and condition, then aborts;
+// cli/console/entry.cpp turns SIGABRT into exit code 70.
 #pragma once
 
 namespace assay {

@@ -1,7 +1,7 @@
 // A message for a person: where, what was found, what was expected, and a hint.
 //
-// Everything a user can cause is returned as Diags (all of them, not the first); what only we can
-// cause is a CHECK (base/check.h). Rendered as
+// A fault that a user can cause is returned as Diags, all of them and not only the first. A fault
+// that only a programmer can cause is a CHECK (support/check.h). Rendered as
 //     file:line:col: error: message
 //       the source line
 //           ^

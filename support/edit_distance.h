@@ -1,4 +1,4 @@
-// "did you mean": the nearest of a list of names by edit distance (optimal string alignment).
+// "did you mean": the nearest name of a list by edit distance (optimal string alignment).
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Content hashes: 128 bits of XXH3 as 32 hexadecimal digits. Names of cache entries and the
-// identity of profiles, plans and kernels; not a defence against an adversary.
+// Content hashes: 128 bits of XXH3 as 32 hexadecimal digits. They name cache entries and identify
+// profiles, plans and kernels. Not cryptographic.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ const char* digits(const char* at, const char* last) {
   return std::find_if(at, last, [](char c) { return c < '0' || c > '9'; });
 }
 
-// Behind the mantissa that begins at `first`; `first` when none does.
+// The end of the mantissa that begins at `first`; `first` when there is none.
 const char* mantissa_end(const char* first, const char* last) {
   const char* at = first != last && *first == '-' ? first + 1 : first;
   const char* whole = digits(at, last);
@@ -21,7 +21,7 @@ const char* mantissa_end(const char* first, const char* last) {
   return whole == at && end == whole + 1 ? first : end;
 }
 
-// Behind the exponent that begins at `mantissa`, if one does.
+// The end of the exponent that begins at `mantissa`, if there is one.
 const char* exponent_end(const char* mantissa, const char* last) {
   if (mantissa == last || (*mantissa != 'e' && *mantissa != 'E')) return mantissa;
   const char* at = mantissa + 1;

@@ -1,6 +1,5 @@
-// Text to the nearest double, as std::from_chars reads it. C++ libraries of phones lack that
-// function for doubles: there strtod is asked, about exactly the characters that from_chars would
-// take.
+// Text to the nearest double, as std::from_chars. Some C++ libraries (Android's) lack it for
+// doubles; there strtod converts exactly the characters that from_chars would read.
 #pragma once
 
 #include <charconv>
@@ -11,7 +10,7 @@ namespace assay {
 // result_out_of_range (`value` stays as it is).
 std::from_chars_result read_double(const char* first, const char* last, double& value);
 
-// The same by strtod; its own function so that it is tested where it is not needed.
+// The same by strtod; public so that it is tested on every platform.
 std::from_chars_result read_double_by_strtod(const char* first, const char* last, double& value);
 
 }  // namespace assay

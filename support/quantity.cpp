@@ -25,7 +25,7 @@ struct Unit {
   bool ticks = false;
 };
 
-// Within one table the base unit stands first; it is the one that prints zero.
+// The base unit is first in its table; zero prints in it.
 constexpr std::array kBytes = {Unit{"B"},          Unit{"kB", 3},      Unit{"MB", 6},
                                Unit{"GB", 9},      Unit{"TB", 12},     Unit{"KiB", 0, 10},
                                Unit{"MiB", 0, 20}, Unit{"GiB", 0, 30}, Unit{"TiB", 0, 40}};
@@ -160,7 +160,7 @@ std::string list_hint(Dimension d) {
   return "units of " + std::string(name_of(d)) + ": " + join(units_of(d));
 }
 
-// Words people write for a unit of the table.
+// Common spellings of a unit of the table.
 std::string unit_hint(std::string_view unit, Dimension d) {
   if (unit.starts_with("KB") || unit == "K" || unit == "k") return "kB is 1000 B, KiB is 1024 B";
   if (unit.ends_with("bps") || unit.ends_with("bit/s") || unit.ends_with("b/s") || unit == "Mb" ||
@@ -328,7 +328,7 @@ std::string shifted(const Decimal& d, int shift) {
   return (d.negative ? "-" : "") + out;
 }
 
-// Shorter is better; of equals the one without a fraction, then the earlier in the table.
+// Prefers the shorter text, then the one without a fraction, then the earlier unit of the table.
 bool better(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return a.size() < b.size();
   return a.find_first_of(".e") == std::string::npos && b.find_first_of(".e") != std::string::npos;

@@ -1,8 +1,8 @@
 // Quantities as text: number, space, unit, from a closed table. `12 B/cycle@core`, `490 GB/s`,
 // `4 cycles@core`, `400 ns`, `16 /cycle@core`, `1410 MHz`, `164 KiB` (KiB is 1024 B, kB is 1000 B).
 //
-// Decimal prefixes are applied to the digits, not to the double (400 ns is the double nearest to
-// 400e-9), so that printing the shortest digits and reading them back is exact.
+// Decimal prefixes scale the digits, not the double: 400 ns is the double nearest to 400e-9. So
+// printing the shortest digits and reading them back is exact.
 // Post-condition: parse_quantity(print_quantity(v, clock, d), d) == {v, clock} for every finite v.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace assay {
 
-// What a place of a profile measures. Base units: B, Hz, W, J, s; a rate counts events and a
-// bandwidth bytes per clock tick or per second; a latency counts ticks or seconds.
+// The dimension of a value. Base units: B, Hz, W, J, s. A rate is events, and a bandwidth bytes,
+// per clock tick or per second. A latency is in ticks or seconds.
 enum class Dimension {
   bytes,
   count,
@@ -38,10 +38,10 @@ struct Quantity {
 // Errors carry no file; `col` is the 1-based column of the fault within `text`.
 Result<Quantity> parse_quantity(std::string_view text, Dimension dimension);
 
-// Shortest exact text; the unit is the one that makes it shortest. `v` must be finite.
+// Shortest exact text, in the unit that makes it shortest. `v` must be finite.
 std::string print_quantity(double v, std::string_view clock, Dimension dimension);
 
-// A plain number; an error with the column where reading stopped.
+// A plain number. Errors: with the column where reading stopped.
 Result<double> parse_number(std::string_view text);
 
 // Shortest digits that read back as `v`.

@@ -11,13 +11,15 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "support/utf8.h"
+
 namespace assay::yaml {
 
 namespace {
 
 constexpr size_t kMostErrors = 100;
 
-// What a subtree costs when an alias copies it.
+// Nodes and bytes of a subtree that an alias copies.
 struct Weight {
   int64_t nodes = 1;
   int64_t bytes = 0;
@@ -34,7 +36,7 @@ struct Frame {
   bool skip_value = false;       // the pending key is wrong: drop its value
 };
 
-struct Stop {  // thrown to leave yaml-cpp's parser once reading on makes no sense
+struct Stop {  // thrown to leave yaml-cpp's parser after a fault that ends parsing
   Diag diag;
 };
 
@@ -190,25 +192,7 @@ class Builder : public YAML::EventHandler {  // invariant: open_ holds the path 
   int64_t nodes_ = 0, bytes_ = 0;
 };
 
-// Length of the well-formed UTF-8 sequence at text[i], or 0 (overlong forms, surrogates and values
-// past U+10FFFF are not well-formed).
-size_t utf8_length(std::string_view text, size_t i) {
-  auto byte = [&](size_t k) { return static_cast<unsigned char>(k < text.size() ? text[k] : 0); };
-  const unsigned first = byte(i);
-  if (first < 0x80) return 1;
-  const size_t n = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  for (size_t k = 1; k < n; ++k)
-    if ((byte(i + k) & 0xC0u) != 0x80u) return 0;
-  const unsigned second = byte(i + 1);
-  if (first == 0xE0 && second < 0xA0) return 0;
-  if (first == 0xED && second > 0x9F) return 0;
-  if (first == 0xF0 && second < 0x90) return 0;
-  if (first == 0xF4 && second > 0x8F) return 0;
-  return n;
-}
-
-// What can be wrong with the bytes before they are YAML. Stops after a few: such a file is no text.
+// Faults of the bytes as UTF-8 text. Stops after a few, since such a file is not text.
 void check_text(const Document& doc, Diags& diags) {
   constexpr size_t kMost = 10;
   int line = 1, col = 1;

@@ -1,6 +1,6 @@
-// YAML text -> a tree with places, strict: duplicate keys, tabs, unknown tags, too deep or too many
-// nodes are errors; aliases are bounded (a document can not grow beyond kMaxNodes by expanding
-// them). Built on yaml-cpp's event handler, since its Node drops duplicate keys silently.
+// YAML text -> a tree with places, strict. Duplicate keys, tabs, unknown tags, and too deep or too
+// many nodes are errors. Nodes that aliases expand to count, so a document can not grow without
+// bound. Built on yaml-cpp's event handler, since its Node drops duplicate keys silently.
 #pragma once
 
 #include <string>
@@ -52,9 +52,9 @@ Diag error_at(const Document& doc, const Node& node, std::string message, std::s
 // A scalar as YAML text: plain when that reads back as the same string, else double-quoted.
 std::string quote(std::string_view scalar);
 
-// A tree as YAML text. The root and what stands directly in it are written one entry per line; what
-// lies deeper goes on one line ({a: 1, b: 2}) where that fits in `width` columns. Scalars and tags
-// read back as they were; places and quotes do not matter.
+// A tree as YAML text. The root and its children are in block style; deeper nodes are in flow style
+// ({a: 1, b: 2}) where that fits in `width` columns. Scalars and tags read back unchanged; places
+// and quotes are not kept.
 std::string print(const Node& root, size_t width = 118);
 
 // Nodes for printing.

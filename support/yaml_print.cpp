@@ -21,7 +21,7 @@ std::string flow_content(const Node& node) {
   return "{" + out + "}";
 }
 
-// On one line.
+// In flow style, on one line.
 std::string flow(const Node& node) {
   const std::string content = flow_content(node);
   if (node.tag.empty()) return content;

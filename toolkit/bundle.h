@@ -1,13 +1,19 @@
 // The bundle: everything that is needed to run a compiled model, in memory and as a directory.
 //
-//   plan.yaml       what to run (ir::print_plan)            graph.yaml      the model as imported,
-//   profile.yaml    the profile it was chosen for           constants.bin   and its constants,
-//   row-major estimate.json   what it should cost, hashes, version    weights.bin     constants in
-//   their layouts kernels/        sources, for people                     <model>.h       inputs
-//   and outputs for C build.json      how long compiling took
+// | file            | holds                                  |
+// |-----------------|----------------------------------------|
+// | plan.yaml       | what to run (ir::print_plan)           |
+// | graph.yaml      | the model as imported                  |
+// | constants.bin   | its constants, row-major               |
+// | profile.yaml    | the profile that it was compiled for   |
+// | estimate.json   | the estimates, hashes, the version     |
+// | weights.bin     | the constants in their layouts         |
+// | kernels/        | sources, for people                    |
+// | <model>.h       | inputs and outputs, for C              |
+// | build.json      | how long compiling took                |
 //
-// The hashes in estimate.json tie the parts together: reading refuses a bundle whose parts are not
-// those that were written. Kernels are rendered again from the plan when it is run.
+// estimate.json has a hash of each part, and reading refuses a bundle with a changed part. A run
+// renders the kernels from the plan again.
 #pragma once
 
 #include <cstddef>
@@ -47,14 +53,14 @@ struct Bundle {
   bool operator==(const Bundle&) const = default;
 };
 
-// Errors: what files.h says. `directory` is replaced if it holds a bundle.
+// Errors: see support/files/files.h. `directory` is replaced if it holds a bundle.
 Diags write_bundle(const Bundle& bundle, const std::string& directory);
 
 struct ReadOptions {
-  bool constants = true;  // false: graph.constants stay empty (only a check needs their values)
+  bool constants = true;  // false: graph.constants stay empty; only a check needs them
 };
 
-// Errors: no bundle there, a part missing, unreadable or not the one that was written.
+// Errors: no bundle there; a part is missing, unreadable or changed.
 Result<Bundle> read_bundle(const std::string& directory, const ReadOptions& options = {});
 
 // A C header with name, shape, type and size of every input and output.

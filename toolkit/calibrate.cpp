@@ -18,8 +18,7 @@ namespace {
 
 constexpr double kWeightOfAll = 10;  // programs
 constexpr double kOutside = 0.05;    // of the programs, on each side
-constexpr double kLeastEnd =
-    1e-3;  // an interval's end lies at least this far from the estimate, as a logarithm
+constexpr double kLeastEnd = 1e-3;   // least distance of an interval's end from ln(estimate)
 
 struct Point {
   std::string class_name, op;
@@ -60,7 +59,7 @@ double end_of(const std::vector<const Point*>& points, double middle, double sig
   return quantile_of(std::move(beyond), 1 - kOutside);
 }
 
-// `all`: what to draw towards; nullptr: nothing.
+// `all`: what to shrink towards; nullptr: nothing.
 Fitted fit(const std::vector<const Point*>& points, const Fitted* all) {
   const double n = static_cast<double>(points.size());
   const auto drawn = [&](double own, double of_all) {
@@ -186,12 +185,13 @@ Result<FromJournals> calibrate_from(const hwdesc::Profile& profile,
 
 Diags misfits(const Calibration& c, const hwdesc::Profile& profile, const std::string& api) {
   if (c.api != api)
-    return {error("the calibration is of api '" + c.api + "', this is '" + api + "'",
-                  "`assay calibrate` makes one of this api's times")};
+    return {error("the calibration is for api '" + c.api + "', this is '" + api + "'",
+                  "`assay calibrate` makes one from times of this api")};
   if (c.profile != hwdesc::hash_of(profile))
-    return {{Severity::note, "", 0, 0,
-             "the calibration was made with another profile, '" + c.name + "' of hash " + c.profile,
-             "", ""}};
+    return {
+        {Severity::note, "", 0, 0,
+         "the calibration was made with another profile, '" + c.name + "' with hash " + c.profile,
+         "", ""}};
   return {};
 }
 

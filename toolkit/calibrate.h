@@ -1,9 +1,8 @@
 // Kept times -> a calibration.
 //
-// Of each class, y = ln(measured / estimate) over its drawn programs: the factor is exp(median of
-// y), and the interval is widened or narrowed until a twentieth of the programs lie below it and a
-// twentieth above. What few programs say is drawn towards what all say: n programs weigh n against
-// 10 of all.
+// For each class, y = ln(measured / estimate) over its drawn programs. The factor is exp(median of
+// y). The interval is scaled until a twentieth of the programs lie below it and a twentieth above.
+// Classes with few programs shrink towards all: n programs weigh n against 10 of all.
 #pragma once
 
 #include <vector>
@@ -13,33 +12,32 @@
 
 namespace assay::toolkit {
 
-// `name`, `profile`, `api`, `device` and `data` of the result are left to the caller. Errors: fewer
-// than two operators with right values; a row whose program can not be read.
+// The caller fills `name`, `profile`, `api`, `device` and `data`. Errors: fewer than two operators
+// with correct values; a row whose program can not be read.
 Result<Calibration> calibrate(const std::vector<OperatorRows>& operators);
 
-// `v` with each estimate as the calibration has it. Errors: a row whose program can not be read.
+// `v` with calibrated estimates. Errors: a row whose program can not be read.
 Result<Validation> calibrated(Validation v, const Calibration& c);
 
-// The same, each operator by a calibration of the other ones: what it is worth for operators that
-// nobody timed.
+// The same, with each operator calibrated by the others: leave-one-out, for operators without
+// times.
 Result<Validation> calibrated_by_others(const Validation& v);
 
 struct FromJournals {
   Calibration calibration;
   Validation plain,
-      by_others;  // the same times, judged without, and as calibrated_by_others has them
+      by_others;  // scores of the same times: uncalibrated, and calibrated_by_others
 };
 
-// The times that journals of validations keep, all of one device and api, against what the model
-// says with `profile`. Errors: what judge_again says; journals of different devices or apis; too
-// few operators.
+// Fits the times in journals of validations, all of one device and api, to the model's estimates
+// with `profile`. Errors: those of judge_again; journals of several devices or apis; too few
+// operators.
 Result<FromJournals> calibrate_from(const hwdesc::Profile& profile,
                                     const std::vector<std::string>& journals,
                                     const std::string& api, const Progress& progress = {},
                                     const CancelToken* cancel = nullptr);
 
-// What is different between what was calibrated and what it is used with; notes and, of another
-// api, an error.
+// Where a calibration does not fit its use: another profile is a note, another api an error.
 Diags misfits(const Calibration& c, const hwdesc::Profile& profile, const std::string& api);
 
 }  // namespace assay::toolkit

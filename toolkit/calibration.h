@@ -1,7 +1,6 @@
-// What validating on one device taught about the model there: per class of operators how far the
-// middle of the measured times lies from the estimates, and how much wider or narrower than the
-// model's own the intervals have to be. It lies beside the profile and is never part of it; nothing
-// is chosen by it.
+// A correction of the model on one device, fitted to a validation's times. Each class of operators
+// has a factor for estimates and two for the width of intervals. It is a file beside the profile,
+// never part of it, and the compiler does not use it.
 //
 //   schema: assay/calibration/1
 //   name: amd-epyc            of the profile
@@ -13,12 +12,11 @@
 //     any: {factor: 1.04, below: 0.92, above: 1.31, programs: 1274, operators: 40}
 //     matmul: {factor: 1.11, below: 0.85, above: 1.12, programs: 320, operators: 10}
 //
-// A class is the `op` of a program's first node. Of two ends of an interval, `below` and `above`
-// multiply the logarithm of end / estimate.
+// A class is the `op` of a program's first node. `below` and `above` multiply the logarithm of
+// end / estimate of the interval's two ends.
 //
-// Alternatives were: a factor for each term, which nothing bounds on operators that were not
-// fitted; a factor for each operator, which says nothing of another one; classes by bound or by
-// length, which divide what is measured into too small parts.
+// Rejected: a factor per term is unbounded on operators that were not fitted. A factor per operator
+// does not transfer to another one. Classes by bound or by length have too few programs each.
 #pragma once
 
 #include <map>
@@ -42,14 +40,14 @@ struct Correction {
 inline constexpr const char* kAnyClass = "any";
 
 struct Calibration {
-  std::string name, profile, api, device;  // `profile`: hash of the one that was validated
+  std::string name, profile, api, device;  // `profile`: hash of the validated one
   std::string data;                        // hash of the times
   int programs = 0, operators = 0;
   std::map<std::string, Correction> classes;  // kAnyClass is always there
   bool operator==(const Calibration&) const = default;
 };
 
-// Seconds with both ends of the interval.
+// Seconds and both ends of their interval.
 struct Span {
   double seconds = 0, low = 0, high = 0;
 };
@@ -58,12 +56,12 @@ std::string class_of(const ir::Program& p);
 
 Span calibrated(const Calibration& c, const std::string& class_name, const model::Estimate& e);
 
-// Of steps one after the other: errors are taken as common to all, which gives the widest interval.
+// Of consecutive steps. Errors are assumed to be common to all, which gives the widest interval.
 Span sum_of(std::span<const Span> steps);
 
 std::string print_calibration(const Calibration& c);
 
-// Errors: not such a file, a missing, unknown or senseless entry; each with its place.
+// Errors: not such a file; a missing, unknown or invalid entry; each with its place.
 Result<Calibration> parse_calibration(std::string_view text, std::string_view file);
 Result<Calibration> load_calibration(const std::string& path);
 

@@ -37,7 +37,7 @@ std::vector<std::byte> pack_weights(const ir::Plan& plan,
   return out;
 }
 
-// One file per kernel, so that a person finds it; the runtime builds from the plan.
+// One file per kernel, for people; the runtime builds from the plan.
 Result<std::vector<KernelSource>> render_sources(std::span<const ir::Kernel> kernels,
                                                  const hwdesc::Target& target) {
   const std::string& dialect_name = target.dialect.name;
@@ -133,7 +133,7 @@ Result<std::vector<ir::Kernel>> lower_plan(const ir::Plan& plan, const hwdesc::T
 
 namespace {
 
-// All of it lies in the largest memory of the device, where the profile knows how large that is.
+// Everything lies in the largest memory of the device. Unknown capacity: no check.
 Diags room_for(const ir::Plan& plan, const hwdesc::Profile& profile) {
   const hwdesc::MemoryLevel* largest = nullptr;
   for (const hwdesc::MemoryLevel& m : profile.memory)

@@ -2,10 +2,10 @@
 // examples/models/counter_rng.py, bit for bit, so that two programs that share no code agree on
 // every input.
 //
-//   mix(z):    the finaliser of splitmix64
-//   key        = mix(fnv1a(name) ^ mix(seed))
-//   bits(i)    = mix(key + (i + 1) * 0x9E3779B97F4A7C15)
-//   value(i)   = float32((2 * (bits(i) >> 40) + 1 - 2^24) / 2^24)       in (-1, 1), never 0
+// With mix the finaliser of splitmix64:
+// - key      = mix(fnv1a(name) ^ mix(seed))
+// - bits(i)  = mix(key + (i + 1) * 0x9E3779B97F4A7C15)
+// - value(i) = float32((2 * (bits(i) >> 40) + 1 - 2^24) / 2^24), in (-1, 1) and never 0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Estimates as JSON and back: `estimate.json` of a bundle, and what `--format json` prints.
+// Estimates as JSON and back: `estimate.json` of a bundle, and output of `--format json`.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -48,7 +48,7 @@ double operations_of(const Scalar& s) {
   return sum;
 }
 
-// Floats only: constants of other types are used in conditions and addresses, not summed.
+// Floats only: other constants are conditions and addresses, which are not summed.
 void make_absolute(ir::Constant& c, ir::DType type) {
   std::vector<double> values = ir::doubles_of(type, c.bytes);
   for (double& v : values) v = std::abs(v);

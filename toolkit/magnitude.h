@@ -1,10 +1,9 @@
-// A graph that computes how large the rounding errors of another can be.
+// A graph that computes bounds of another graph's rounding errors.
 //
 // For sums of products the error of any order of summation is at most about K eps sum|a||b|
-// (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3). The magnitude graph is the same
-// graph with every value replaced by its absolute value and every subtraction by an addition:
-// evaluated on |inputs| it gives sum|a||b| for each output element, through chains of nodes too.
-// Rules:
+// (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3). The magnitude graph replaces
+// each value by its absolute value and each subtraction by an addition. Evaluated on |inputs| it
+// gives sum|a||b| for each output element, also through chains of nodes. Rules:
 //   |a + b|, |a - b| -> m(a) + m(b)      |a * b| -> m(a) m(b)
 //   max, min, select -> max(m(a), m(b))  |-a|, |a| -> m(a)
 #pragma once

@@ -1,9 +1,9 @@
 // Logical row-major values <-> a tensor's storage in its layout.
 //
-// The offset of a position is separable: offset(i) = sum over dimensions d of table_d[i_d], because
-// each physical dimension holds a part of one logical index. Two small tables per tensor replace an
-// expression per element.
-// Post-conditions: unpack(pack(v)) == v; storage that no element maps to is zero.
+// Each physical dimension holds a part of one logical index, so the offset of a position is
+// separable: offset(i) = sum over dimensions d of table_d[i_d]. A small table per dimension
+// replaces an expression per element. Post-conditions: unpack(pack(v)) == v; storage that no
+// element maps to is zero.
 #pragma once
 
 #include <cstddef>

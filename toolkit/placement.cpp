@@ -35,8 +35,8 @@ runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Plac
   return launch;
 }
 
-// Kernels are built from the plan; sources that were edited, or that another version printed, are
-// not used, and that is said.
+// Kernels are built from the plan. A warning says that a source was edited or is of another
+// version, and is not used.
 Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
                       const hwdesc::Target& target) {
   const std::string& dialect_name = target.dialect.name;
@@ -47,8 +47,9 @@ Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
         codegen::render(std::span(&k, 1), *dialect, hwdesc::threads_of(target));
     for (const KernelSource& source : bundle.kernels) {
       if (source.name != k.name + "." + dialect_name || !text || *text == source.text) continue;
-      Diag d = error("kernels/" + source.name +
-                     " is not what this version prints for its program; it prints it anew");
+      Diag d =
+          error("kernels/" + source.name +
+                " differs from what this version prints for its program, which is used instead");
       d.severity = Severity::warning;
       return {d};
     }

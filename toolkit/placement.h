@@ -1,8 +1,8 @@
-// A plan placed on a device: its kernels loaded, an arena and the weights allocated and filled, and
-// one launch per step.
+// A plan on a device: its kernels loaded, arena and weights allocated and filled, one launch per
+// step.
 //
-// Before anything runs the whole arena is filled with NaN, so that a value nobody wrote shows in
-// the result; tensors that must be zero where nobody writes (`zeroed`) are cleared after that.
+// The arena is first filled with NaN, so that reading an unwritten value shows in the result. Then
+// tensors whose unwritten elements must be zero (`zeroed`) are cleared.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct Placement {
   std::unique_ptr<runtime::Module> module;
   int arena = -1, weights = -1;           // buffers of the module
   std::vector<runtime::Launch> launches;  // per step
-  Diags notes;                            // warnings: edited sources, another cache folder
+  Diags notes;                            // edited sources, another cache folder
 };
 
 // Errors: device absent or of another api, kernels that do not build, out of memory.

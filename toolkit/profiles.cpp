@@ -72,7 +72,7 @@ Diag unknown_profile(const std::string& name) {
 
 namespace {
 
-// A directory that a probe left stands for the profile in it.
+// A probe's directory stands for the profile in it.
 std::string file_of(const std::string& name_or_path) {
   const std::string inner = name_or_path + "/profile.yaml";
   return directory_exists(name_or_path) && file_exists(inner) ? inner : name_or_path;
@@ -93,7 +93,7 @@ Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
     if (!looks_like_path(path)) return unknown_profile(path);
     if (directory_exists(path)) {
       Diag d = error("is a directory without a profile.yaml",
-                     "a profile's file, or a directory that `assay probe` left");
+                     "give a profile, or a directory that `assay probe` wrote");
       d.file = path;
       return d;
     }

@@ -12,19 +12,19 @@
 namespace assay::toolkit {
 
 struct LoadProfileOptions {
-  bool consistent = true;  // also refuse contradictions inside the profile
+  bool consistent = true;  // also refuse contradictions within the profile
 };
 
 bool profile_exists(const std::string& name_or_path);
 
-// A path if such a file exists, or a directory with a profile.yaml in it (what a probe leaves),
-// else a name of the library: `<vendor>/<chip>`, the chip alone, or the profile's own name. A
-// parent (`extends`) is looked up beside the file, then in the library. Errors: no such profile
-// (names the nearest), everything that is wrong in it.
+// A path of a file, or of a directory with a profile.yaml in it, as a probe writes it. Else a name
+// of the library: `<vendor>/<chip>`, the chip alone, or the profile's own name. A parent
+// (`extends`) is looked up beside the file, then in the library. Errors: no such profile (names the
+// nearest), and all faults in it.
 Result<hwdesc::Profile> load_profile(const std::string& name_or_path,
                                      const LoadProfileOptions& options = {});
 
-// `path op value`, in order; all errors are returned, those of text i with `--set` as their file.
+// `path op value`, in order. Returns all errors, with `--set` as their file.
 Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile,
                                         std::span<const std::string> overrides);
 

@@ -1,5 +1,4 @@
-// How long-running functions of the toolkit speak and are stopped: a callback and a token. They
-// never print.
+// Long-running functions report to a callback and are stopped by a token. They never print.
 #pragma once
 
 #include "runtime/device.h"

@@ -6,12 +6,11 @@
 #include <chrono>
 #include <cstring>
 
-#include "probe/inference/stats.h"
-#include "probe/sampling/system.h"
 #include "support/files/files.h"
 #include "toolkit/counter_rng.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
+#include "toolkit/profile_rates.h"
 #include "toolkit/profiles.h"
 #include "toolkit/statistics.h"
 
@@ -91,7 +90,7 @@ void take_times(const runtime::RunTimes& times, RunResult& out) {
   out.total = times_of(times.total);
 }
 
-// What one run from a poisoned arena leaves.
+// The outputs of one run on a poisoned arena.
 Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& ends,
                           const Values& inputs, const runtime::RunOptions& once) {
   write_inputs(p, bundle, ends, inputs);
@@ -103,7 +102,7 @@ Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& 
   return out;
 }
 
-// Bit by bit, so that NaN is NaN.
+// Bit by bit, so that NaN equals NaN.
 bool same(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -111,15 +110,15 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends& ends,
                             const Values& inputs, const RunOptions& options,
                             const Values& expected) {
-  report(options.progress, 0, 1, "running what was recorded");
+  report(options.progress, 0, 1, "running the recorded graph");
   poison_arena(p, bundle.plan);
   const Result<Values> got = outputs_of(p, bundle, ends, inputs, {1, 0, options.cancel, true});
   if (!got) return got.diags();
   for (size_t i = 0; i < got->size(); ++i)
     if (!same((*got)[i], expected[i]))
       return error("output '" + bundle.plan.tensors[static_cast<size_t>(ends.outputs[i])].name +
-                       "' is another one when launches are recorded",
-                   "a driver's mistake: leave --recorded out");
+                       "' differs when launches are recorded",
+                   "a fault of the driver: leave --recorded out");
   write_inputs(p, bundle, ends, inputs);
   const auto times =
       p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel, true});
@@ -127,14 +126,14 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
   return times_of(times->total);
 }
 
-// A host's threads that feed a device apart from it may wait; those that compute may not.
+// Waiting counts where the host's threads compute, not where they feed another device.
 bool computes_here(const runtime::DeviceInfo& device) {
   return !device.simulated && device.fact("class") == "cpu";
 }
 
 Diag kept_waiting_by_others(double share) {
-  Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the time it was "
-                             "measured: the device itself is faster",
+  Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the measured "
+                             "time: the device itself is faster",
                              100 * share),
                  "run it again when nothing else runs");
   d.severity = Severity::warning;
@@ -144,51 +143,52 @@ Diag kept_waiting_by_others(double share) {
 struct Batch {  // of timed runs
   runtime::RunTimes times;
   double kept_waiting = 0;
-  std::optional<AsProbed> as_probed;
+  std::optional<probe::AsProbed> as_probed;
 };
 
-AsProbed slower_of(const AsProbed& a, const AsProbed& b) {
+probe::AsProbed worse_of(const probe::AsProbed& a, const probe::AsProbed& b) {
   return {std::min(a.multiply_adds, b.multiply_adds),
           std::min(a.dirty_remote_read, b.dirty_remote_read), std::min(a.upgrade, b.upgrade),
-          std::max(a.elsewhere, b.elsewhere)};
+          std::max(a.cross_die_ratio, b.cross_die_ratio)};
 }
 
-// 1: nothing disturbed it.
+// 1: undisturbed and as probed.
 double worth(const Batch& b) {
-  const double waiting = b.kept_waiting > probe::kDisturbed ? 1 - b.kept_waiting : 1;
+  const double waiting = probe::disturbed(b.kept_waiting) ? 1 - b.kept_waiting : 1;
   return waiting * (b.as_probed ? likeness(*b.as_probed) : 1);
 }
 
-Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, HostState* pace,
+Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, probe::HostState* host,
                        const RunOptions& options) {
   Batch out;
   const auto look = [&]() -> Diags {
-    if (pace == nullptr) return {};
-    const Result<AsProbed> now = as_probed(*pace, target, options.cancel);
+    if (host == nullptr) return {};
+    const Result<probe::ProfileRates> rates = unit_rates(target);
+    if (!rates) return rates.diags();
+    const Result<probe::AsProbed> now = as_probed(*host, *rates, options.cancel);
     if (!now) return now.diags();
-    out.as_probed = out.as_probed ? slower_of(*out.as_probed, *now) : *now;
+    out.as_probed = out.as_probed ? worse_of(*out.as_probed, *now) : *now;
     return {};
   };
   if (Diags failed = look(); !failed.empty()) return failed;
-  const probe::CpuTimes before = probe::read_cpu_times();
+  const probe::ContentionWatch watch;
   auto times = p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel});
   if (!times) return times.diags();
-  if (computes_here(p.device->info()))
-    out.kept_waiting = probe::kept_waiting(before, probe::read_cpu_times());
+  if (computes_here(p.device->info())) out.kept_waiting = watch.share();
   out.times = std::move(*times);
   if (Diags failed = look(); !failed.empty()) return failed;
   return out;
 }
 
-// The first batch that nothing disturbed, or the least disturbed one within the patience.
+// The first undisturbed batch, or the least disturbed one when patience has run out.
 Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& options,
                     int& batches) {
   const Result<hwdesc::Target> target = target_of(bundle.profile, bundle.api);
   if (!target) return target.diags();
-  Result<std::unique_ptr<HostState>> pace = std::unique_ptr<HostState>();
-  if (!p.device->info().simulated && was_probed(*target))
-    pace = HostState::load(*p.device, *target, options.cache_dir);
-  if (!pace) return pace.diags();
+  Result<std::unique_ptr<probe::HostState>> host = std::unique_ptr<probe::HostState>();
+  if (!p.device->info().simulated && probe::was_probed(*target))
+    host = probe::HostState::load(*p.device, *target, options.cache_dir);
+  if (!host) return host.diags();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.patience);
   std::optional<Batch> best;
   for (batches = 1;; ++batches) {
@@ -196,9 +196,9 @@ Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& 
            batches == 1
                ? "running"
                : fmt::format(
-                     "running, for the {}. time: others disturb it, or it is not as it was probed",
+                     "running batch {}: others disturb it, or the device is not as it was probed",
                      batches));
-    Result<Batch> batch = batch_of(p, *target, pace->get(), options);
+    Result<Batch> batch = batch_of(p, *target, host->get(), options);
     if (!batch) return batch;
     if (!best || worth(*batch) > worth(*best)) best = std::move(*batch);
     if (worth(*best) >= 1 || std::chrono::steady_clock::now() >= until) return std::move(*best);
@@ -251,7 +251,7 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
   if (!batch) return batch.diags();
   out.kept_waiting = batch->kept_waiting;
   out.as_probed = batch->as_probed;
-  if (out.kept_waiting > probe::kDisturbed)
+  if (probe::disturbed(out.kept_waiting))
     out.notes.push_back(kept_waiting_by_others(out.kept_waiting));
   if (out.as_probed)
     for (Diag& d : differences(*out.as_probed)) out.notes.push_back(std::move(d));

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "probe/as_probed.h"
 #include "support/result.h"
 #include "toolkit/bundle.h"
-#include "toolkit/host_state.h"
 #include "toolkit/progress.h"
 
 namespace assay::toolkit {
@@ -18,8 +18,8 @@ using Values = std::vector<std::vector<float>>;  // per tensor, row-major
 // examples/models/counter_rng.py under the name "input/<tensor>".
 Values generate_inputs(const ir::Graph& graph, uint64_t seed);
 
-// Raw little-endian float32, all inputs (outputs) one after the other. Errors: unreadable, another
-// size than the model's.
+// Raw little-endian float32, one tensor after the other. Errors: unreadable, another size than the
+// model's.
 Result<Values> read_inputs(const ir::Graph& graph, const std::string& path);
 Result<Values> read_outputs(const ir::Graph& graph, const std::string& path);
 
@@ -35,35 +35,34 @@ struct RunOptions {
   std::string device = "cpu:0";
   int repeat = 10;
   int warm_up = 1;
-  bool recorded = false;  // and once more with all launches recorded and handed over as one
-  bool guarded = false;   // zones around every buffer, checked after every run
-  int patience = 5;  // s: timed runs are taken again for so long, while others disturb them or the
-                     // device is not as it was probed
+  bool recorded = false;  // also time one launch of all kernels, recorded as a graph
+  bool guarded = false;   // guard zones around every buffer, checked after every run
+  int patience = 5;       // s: time for repeating timed runs that were disturbed, or not as probed
   std::string cache_dir;  // of built kernels; "": the runtime's choice
   Progress progress;
   const CancelToken* cancel = nullptr;
 };
 
 struct RunResult {
-  std::string device;        // id and what people call it
+  std::string device;        // id and name
   Values outputs;            // by position of Graph::outputs, of the first run
   std::vector<Times> steps;  // per step of the plan, over the repeats
   Times total;
   std::optional<Times> recorded;  // the total where launches are recorded
-  double kept_waiting = 0;        // by other programs: the share of the timed runs; more than a few
-                                  // hundredths is said in notes, too
-  std::optional<AsProbed>
-      as_probed;       // around the timed runs; what differs is said in notes, too. nullopt: nobody
-                       // probed it, or none of such a device is known
-  int batches = 1;     // of timed runs, of which the least disturbed one counts
+  // Share of the timed runs that other programs kept us waiting; above a few hundredths: a note.
+  double kept_waiting = 0;
+  // Before and after the timed runs, the worse of both; differences are notes. nullopt: the profile
+  // was not probed, or the device's lanes are threads.
+  std::optional<probe::AsProbed> as_probed;
+  int batches = 1;     // of timed runs; the least disturbed one counts
   double build_s = 0;  // the kernel compiler, this time; 0: from the cache
   Diags notes;         // warnings
 };
 
-// The first run starts from a poisoned arena and gives the outputs; then `warm_up` and `repeat`
-// timed runs, again and again until nobody disturbs them and the device does what its profile says,
-// or patience is at an end. Errors: what place() says, cancelled, a guard zone that was written to;
-// launches to be recorded where the device has no way to, or whose results then differ.
+// The first run starts from a poisoned arena and gives the outputs. Then batches of `warm_up` and
+// `repeat` timed runs follow, until one is undisturbed and as probed, or patience has run out.
+// Errors: those of place(); cancelled; a guard zone was written to; the device can not record
+// launches, or their results differ when recorded.
 Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs, const RunOptions& options);
 
 }  // namespace assay::toolkit

@@ -20,6 +20,7 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
   s.name = plan.name;
   for (const ir::Step& step : plan.steps) {
     s.steps.push_back(step.name);
+    s.labels.push_back(ir::display_name(step));
     s.classes.push_back(class_of(plan.programs[static_cast<size_t>(step.program)]));
   }
   s.estimates = std::move(estimate.steps);
@@ -30,7 +31,7 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
 // Exact counts where the program can be lowered, else the closed forms.
 Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
                             const hwdesc::Target& target, bool cold) {
-  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const std::vector<simulator::Range> where = simulator::separate_ranges(p);
   simulator::CacheState state;
   if (!cold) state = simulator::after(p, machine, {}, where);
   Diags illegal = lower::legal(p, target);
@@ -42,25 +43,24 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
   s.notes = std::move(illegal);
   for (Diag& d : s.notes) {
     d.severity = Severity::warning;
-    d.message = "no kernel of it could run there: " + d.message;
+    d.message = "no kernel of this program can run there: " + d.message;
   }
   s.name = p.name;
-  s.steps = {p.name};
+  s.steps = s.labels = {p.name};
   s.classes = {class_of(p)};
   s.total = simulator::estimate(p, machine, state, where, kernel ? &counts : nullptr);
   s.estimates = {s.total};
   return s;
 }
 
-// One whose launches take what recorded ones do.
+// A target whose launches take as long as recorded ones.
 Result<hwdesc::Target> recorded(hwdesc::Target target) {
   const std::string base = "apis." + target.api.name;
   if (target.api.device_barrier.known())
-    return error(base +
-                 ".device_barrier: a plan runs within one launch there, and nothing is recorded");
+    return error(base + ".device_barrier: a plan is one launch there, and nothing is recorded");
   if (!target.api.launch.graph.known())
     return error(base + ".launch.graph is unknown in " + target.profile.name,
-                 "`assay probe` measures what a recorded launch takes");
+                 "`assay probe` measures the time of a recorded launch");
   target.api.launch.stream = target.api.launch.graph;
   return target;
 }
@@ -116,6 +116,8 @@ Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profi
   for (double* s : {&total.seconds, &total.low, &total.high}) *s += outside;
   return total;
 }
+
+std::string explanation(const Estimate& estimate) { return simulator::explain(estimate); }
 
 Result<hwdesc::Profile> profile_of_bundle(const std::string& directory) {
   return load_profile(directory + "/profile.yaml");

@@ -1,9 +1,9 @@
-// How well an order and a size are predicted: the figures of `assay validate`.
+// Figures of `assay validate`: how well order and size are predicted.
 //
 //   Spearman   Pearson's correlation of mid-ranks (Spearman 1904); ties share their mean rank
 //   Kendall    tau-b: (concordant - discordant) / sqrt((pairs - tied in x) (pairs - tied in y))
 //              (Kendall 1945)
-// nullopt where a figure does not exist: fewer than two values, or all of one side equal.
+// nullopt: fewer than two values, or all values of one side are equal.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Suites: lists of operators over which predictions are judged.
+// Suites: lists of operators that a validation measures.
 //
 //   schema: assay/suite/1
 //   name: mine
@@ -20,11 +20,11 @@ struct Suite {
   bool operator==(const Suite&) const = default;
 };
 
-// Errors: not such a file (every fault with its place), an operator that can not be parsed.
+// Errors, each with its place: not such a file, an operator that can not be parsed.
 Result<Suite> parse_suite(std::string_view text, std::string_view file);
 
-// A path if such a file exists, else a name of the library. Errors: no such suite (names those
-// there are), and what parse_suite says.
+// A path if such a file exists, else a name of the library. Errors: no such suite (lists the
+// library's), and those of parse_suite.
 Result<Suite> load_suite(const std::string& name_or_path);
 
 struct EmbeddedSuite {

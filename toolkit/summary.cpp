@@ -10,7 +10,7 @@
 namespace assay::toolkit {
 namespace {
 
-// JSON has no infinity: a result without any right value has no error to report.
+// JSON has no infinity: a result without any correct value has no error.
 Json number_or_null(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 
 Json to_json(const Span& s) {
@@ -27,9 +27,10 @@ void put_calibrated(const Bundle& bundle, const Calibration& calibration, Summar
   to.calibrated = sum_of(steps);
 }
 
-void put_as_it_ran(const Bundle& bundle, const AsProbed& now, Summary& to) {
-  if (as_near_as_probed(now)) return;
-  const Result<hwdesc::Target> target = target_of(as_near_as_now(bundle.profile, now), bundle.api);
+void put_as_it_ran(const Bundle& bundle, const probe::AsProbed& now, Summary& to) {
+  if (probe::placed_as_probed(now)) return;
+  const Result<hwdesc::Target> target =
+      target_of(probe::profile_as_placed(bundle.profile, now), bundle.api);
   if (!target) return;
   const Result<model::Machine> machine = model::prepare(*target);
   if (!machine) return;
@@ -41,11 +42,11 @@ void put_as_it_ran(const Bundle& bundle, const AsProbed& now, Summary& to) {
 
 Json part_or_null(double v) { return v > 0 ? Json(v) : Json(nullptr); }
 
-Json to_json(const AsProbed& now) {
+Json to_json(const probe::AsProbed& now) {
   return {{"multiply_adds", now.multiply_adds},
           {"dirty_remote_read", part_or_null(now.dirty_remote_read)},
           {"upgrade", part_or_null(now.upgrade)},
-          {"elsewhere", part_or_null(now.elsewhere)}};
+          {"elsewhere", part_or_null(now.cross_die_ratio)}};
 }
 
 }  // namespace
@@ -67,8 +68,16 @@ Summary summarize(const Bundle& bundle, const RunResult& run, const std::optiona
   s.batches = run.batches;
   for (size_t i = 0; i < bundle.plan.steps.size(); ++i) {
     const model::Estimate& e = bundle.estimates[i];
-    s.operators.push_back(
-        {bundle.plan.steps[i].name, e.seconds, e.low, e.high, run.steps[i], e.bound, {}, {}});
+    const ir::Step& step = bundle.plan.steps[i];
+    s.operators.push_back({step.name,
+                           ir::display_name(step),
+                           e.seconds,
+                           e.low,
+                           e.high,
+                           run.steps[i],
+                           e.bound,
+                           {},
+                           {}});
   }
   if (run.recorded) {
     s.recorded = RecordedSummary{*run.recorded, {}};
@@ -96,6 +105,7 @@ Json to_json(const Summary& s) {
   Json operators = Json::array();
   for (const OperatorSummary& o : s.operators) {
     operators.push_back({{"name", o.name},
+                         {"label", o.label},
                          {"predicted_s", o.predicted_s},
                          {"interval_s", {o.low_s, o.high_s}},
                          {"measured_s", o.measured.median},

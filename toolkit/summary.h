@@ -1,5 +1,4 @@
-// What was predicted beside what was measured, per operator and in total: the table people read and
-// `summary.json`.
+// Predicted beside measured, per operator and in total: the printed table and `summary.json`.
 #pragma once
 
 #include <optional>
@@ -15,14 +14,15 @@
 namespace assay::toolkit {
 
 struct OperatorSummary {
-  std::string name;
+  std::string name;                               // of the step
+  std::string label;                              // what tables show
   double predicted_s = 0, low_s = 0, high_s = 0;  // the model's interval
   Times measured;
   std::string bound;
   std::optional<Span> calibrated, as_it_ran;
 };
 
-// All launches in one recording.
+// One launch of all kernels, recorded as a graph.
 struct RecordedSummary {
   Times measured;
   std::optional<Span> predicted;  // nullopt: the profile does not know launch.graph
@@ -33,26 +33,25 @@ struct Summary {
   std::optional<Verdict> verdict;  // nullopt: not checked
   double predicted_s = 0, low_s = 0, high_s = 0;
   Times measured;
-  double kept_waiting = 0;            // by other programs: the share of the timed runs
-  std::optional<AsProbed> as_probed;  // around them
-  int batches = 1;                    // of them, of which the least disturbed one counts
+  double kept_waiting = 0;  // as in RunResult, like the next two
+  std::optional<probe::AsProbed> as_probed;
+  int batches = 1;
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
   std::optional<Span> calibrated;  // of the total
-  // Predicted for units as near to each other as they were around it; nullopt: they were as the
-  // profile says, or nobody knows.
+  // Predicted for the placement of units during the run; nullopt: as probed, or unknown.
   std::optional<Span> as_it_ran;
   std::optional<RecordedSummary> recorded;
 };
 
-// `calibration`: what to show beside the model's own times; nullptr: nothing.
+// `calibration`: adds its times beside the model's own; nullptr: none.
 Summary summarize(const Bundle& bundle, const RunResult& run, const std::optional<Verdict>& verdict,
                   const Calibration* calibration = nullptr);
 
 // predicted / measured - 1
 double prediction_error(double predicted_s, double measured_s);
 
-// Mean over the operators of |error|, as the profile says and as it ran.
+// Mean |error| over the operators: of the profile's prediction, or of `as_it_ran`.
 double mean_error(const Summary& summary, bool as_it_ran);
 
 Json to_json(const Summary& summary);

@@ -11,10 +11,10 @@
 
 #include "compiler/compile.h"
 #include "hwdesc/print.h"
+#include "probe/host_state.h"
 #include "support/hash.h"
 #include "toolkit/bundle.h"
 #include "toolkit/devices.h"
-#include "toolkit/host_state.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_bench.h"
 #include "toolkit/validate_journal.h"
@@ -40,21 +40,21 @@ struct Case {  // one tile-graph and the program the compiler chose for it
   ir::Program first_choice;
 };
 
-// The program's seed follows from the operator, so that a shorter suite draws the same.
+// The seed depends on the operator alone, so that a shorter suite draws the same programs.
 uint64_t seed_of(const std::string& name, uint64_t seed) {
   return std::stoull(hash_hex(name + "/" + std::to_string(seed)).substr(0, 16), nullptr, 16);
 }
 
-Result<std::vector<Case>> cases_of(const Suite& suite, const hwdesc::Target& target,
-                                   const model::Machine& machine) {
+Result<std::vector<Case>> cases_of(const Suite& suite, const hwdesc::Target& target) {
   std::vector<Case> out;
   for (const std::string& text : suite.operators) {
     const Result<ir::Graph> graph = compiler::parse_operator(text);
     if (!graph) return graph.diags();
     Result<compiler::Compiled> compiled = compiler::compile(*graph, target, {});
     if (!compiled) return compiled.diags();
-    std::vector<compiler::TileGraph> parts =
-        compiler::problems_of(*graph, target, machine).tile_graphs;
+    Result<compiler::TileGraphs> graphs = compiler::tile_graphs_of(*graph, target);
+    if (!graphs) return graphs.diags();
+    std::vector<compiler::TileGraph>& parts = graphs->parts;
     const ir::Plan& plan = compiled->plan;
     ASSAY_CHECK(plan.steps.size() == parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -74,13 +74,13 @@ size_t fastest(const std::vector<Trial>& trials) {
                              trials.begin());
 }
 
-constexpr int kVisits = 3;    // of each operator
-constexpr size_t kApart = 4;  // operators begun between two visits of one: half a minute and more
+constexpr int kVisits = 3;         // of each operator
+constexpr size_t kVisitEvery = 4;  // operators begun between two visits of one: some 30 s
 
-struct UnderWay {  // an operator that is visited again
+struct UnderWay {  // an operator with visits still to come
   OperatorRows rows;
   Expected expected;
-  std::vector<Trial> trials, near;
+  std::vector<Trial> trials, neighbours;
   std::vector<TrialBench> benches;
   int visits = 0;
 };
@@ -88,16 +88,16 @@ struct UnderWay {  // an operator that is visited again
 class Validator {  // invariant: refers to the parts of one validation, which outlive it
  public:
   Validator(runtime::Device& device, const hwdesc::Target& target, const model::Machine& machine,
-            const ValidateOptions& options, HostState* pace, ValidationJournal& journal)
+            const ValidateOptions& options, probe::HostState* host, ValidationJournal& journal)
       : device_(device),
         target_(target),
         machine_(machine),
         options_(options),
-        pace_(pace),
+        host_(host),
         journal_(journal),
         visits_(device.info().simulated ? 1 : kVisits) {}
 
-  // Draws, builds, and visits for the first time.
+  // Draws, builds, and makes the first visit.
   Result<std::unique_ptr<UnderWay>> begin(const Case& c, int64_t done, int64_t total) {
     done_ = done;
     total_ = total;
@@ -116,9 +116,9 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     out->rows.spent.reference = watch.lap();
     if (Diags failed = add(*out, out->trials); !failed.empty()) return failed;
     watch.lap();
-    out->near = drawer.neighbours(out->trials[fastest(out->trials)].program);
+    out->neighbours = drawer.neighbours(out->trials[fastest(out->trials)].program);
     out->rows.spent.choose += watch.lap();
-    if (Diags failed = add(*out, out->near); !failed.empty()) return failed;
+    if (Diags failed = add(*out, out->neighbours); !failed.empty()) return failed;
     out->visits = 1;
     return out;
   }
@@ -134,10 +134,10 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
 
   bool is_done(const UnderWay& op) const { return op.visits >= visits_; }
 
-  // One that was cut short keeps the visits it had: nothing that was measured is lost.
+  // An interrupted operator keeps its visits: no sample is lost.
   OperatorRows conclude(UnderWay& op) {
     for (TrialBench& b : op.benches) b.conclude();
-    for (std::vector<Trial>* part : {&op.trials, &op.near})
+    for (std::vector<Trial>* part : {&op.trials, &op.neighbours})
       for (Trial& t : *part) {
         journal_.measured(op.rows.name, t.row);
         op.rows.rows.push_back(std::move(t.row));
@@ -158,7 +158,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     bench.repeat = options_.repeat;
     bench.cache_dir = options_.cache_dir;
     bench.cancel = options_.cancel;
-    bench.pace = pace_;
+    bench.host = host_;
     bench.progress = [this, &op](int64_t done, int64_t total, const std::string& what) {
       const std::string visit =
           op.visits == 0 ? "" : fmt::format(", visit {} of {}", op.visits + 1, visits_);
@@ -172,7 +172,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     TrialBench& added = op.benches.back();
     if (Diags failed = added.look(); !failed.empty()) return failed;
     if (Diags failed = added.visit(visits_); !failed.empty()) return failed;
-    added.conclude();  // so far: who is fastest
+    added.conclude();  // preliminary: which program is fastest
     op.rows.spent.run += watch.lap();
     return {};
   }
@@ -181,7 +181,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
   const hwdesc::Target& target_;
   const model::Machine& machine_;
   const ValidateOptions& options_;
-  HostState* pace_;
+  probe::HostState* host_;
   ValidationJournal& journal_;
   const int visits_;
   int64_t done_ = 0, total_ = 0;
@@ -201,13 +201,13 @@ RunIdentity identity_of(const hwdesc::Profile& profile, const Suite& suite,
           o.seed};
 }
 
-Diag were_apart(const HostState& pace) {
+Diag cross_die_note(const probe::HostState& host) {
   Diag d = error(fmt::format("the host ran the units on dies with a last cache each in {:.0f} % of "
-                             "{} looks, though they had one together when they were probed: "
-                             "what was measured then counts only where there is too little else",
-                             100 * pace.part_cross_die(), pace.looks()),
-                 "validate again when it leaves them together for longer, or probe again: a "
-                 "profile of now says how they are now");
+                             "{} looks, though they shared one when they were probed: samples of "
+                             "that time count only where there are too few others",
+                             100 * host.part_cross_die(), host.looks()),
+                 "validate again when it keeps them on one die for longer, or probe again for a "
+                 "profile of the placement of now");
   d.severity = Severity::warning;
   return d;
 }
@@ -234,7 +234,7 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   if (!machine) return machine.diags();
   Result<std::unique_ptr<runtime::Device>> device = open_ready(options.device, *target);
   if (!device) return device.diags();
-  const Result<std::vector<Case>> cases = cases_of(suite, *target, *machine);
+  const Result<std::vector<Case>> cases = cases_of(suite, *target);
   if (!cases) return cases.diags();
 
   Validation out;
@@ -251,20 +251,20 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
     if (!read) return read.diags();
     kept = std::move(*read);
   }
-  out.taken_over = static_cast<int>(kept.size());
+  out.resumed = static_cast<int>(kept.size());
   Result<ValidationJournal> journal = ValidationJournal::start(options.journal, run, kept);
   if (!journal) return journal.diags();
-  const Result<std::unique_ptr<HostState>> pace =
-      HostState::load(**device, *target, options.cache_dir);
-  if (!pace) return pace.diags();
-  Validator validator(**device, *target, *machine, options, pace->get(), *journal);
+  const Result<std::unique_ptr<probe::HostState>> host =
+      probe::HostState::load(**device, *target, options.cache_dir);
+  if (!host) return host.diags();
+  Validator validator(**device, *target, *machine, options, host->get(), *journal);
   std::vector<std::optional<OperatorRows>> rows(cases->size());
   std::deque<std::pair<size_t, std::unique_ptr<UnderWay>>> under_way;  // by case
-  const auto visit_again =
-      [&](size_t begun) -> Diags {  // those whose turn it is, when so many have begun
+  // Visits the operators that are due when `begun` operators have begun; concludes finished ones.
+  const auto visit_again = [&](size_t begun) -> Diags {
     for (auto& [i, op] : under_way)
       if (!cancelled(options.cancel) && !validator.is_done(*op) &&
-          begun >= i + kApart * static_cast<size_t>(op->visits))
+          begun >= i + kVisitEvery * static_cast<size_t>(op->visits))
         if (Diags failed = validator.visit(*op); !failed.empty() && !cancelled(options.cancel))
           return failed;
     while (!under_way.empty() &&
@@ -289,10 +289,11 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
     under_way.emplace_back(i, std::move(*begun));
     if (Diags failed = visit_again(i); !failed.empty()) return failed;
   }
-  // What is still to be visited; of a run that was cancelled, what there is.
-  for (size_t begun = cases->size(); !under_way.empty(); begun += kApart)
+  // The visits that are left; a cancelled run only concludes.
+  for (size_t begun = cases->size(); !under_way.empty(); begun += kVisitEvery)
     if (Diags failed = visit_again(begun); !failed.empty()) return failed;
-  if (*pace != nullptr && (*pace)->part_cross_die() > 0) out.notes.push_back(were_apart(**pace));
+  if (*host != nullptr && (*host)->part_cross_die() > 0)
+    out.notes.push_back(cross_die_note(**host));
   for (std::optional<OperatorRows>& r : rows)
     if (r) out.operators.push_back(std::move(*r));
   return out;

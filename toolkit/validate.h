@@ -1,13 +1,13 @@
-// How far predictions are from the clock: many programs of many operators, each estimated, then
-// run.
+// How far predictions are from measured times: many programs of many operators, each estimated,
+// then run.
 //
-// Per operator (a tile-graph of one of the suite's graphs) half of the programs are drawn uniformly
-// from the legal ones and half from the model's best tenth; the compiler's first choice is one of
-// those. Then the one-step neighbours of the fastest measured are run as well. Programs are
-// distinct as loop kernels. Estimates are written to the journal before anything runs.
+// An operator is a tile-graph of one of the suite's graphs. Half of its programs are drawn
+// uniformly from the legal ones and half from the model's best tenth, the compiler's first choice
+// among them. Then the one-step neighbours of the fastest are run as well. Programs are distinct as
+// loop kernels. Estimates are written to the journal before anything runs.
 //
-// Cache state: warm, in both. An estimate finds the caches as the same program left them; a sample
-// is the program run again and again on its own operands, after a run that is not timed.
+// Cache state: warm, in both. An estimate takes the caches as the same program left them. A sample
+// repeats the program on its own operands, after a run that is not timed.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ enum class Drawn { uniform, best_tenth, neighbour };
 
 struct ProgramRow {
   std::string id;          // hash of its loop kernel
-  std::string parameters;  // tiles, orders, copies on one line
+  std::string parameters;  // tiles, orders, staged copies on one line
   std::string program;     // YAML, as `assay simulate` takes it
   Drawn drawn = Drawn::uniform;
   bool first = false;          // the compiler's first choice
@@ -33,10 +33,9 @@ struct ProgramRow {
   double measured = 0;         // seconds: the quarter quantile of the samples
   double quick = 0, slow = 0;  // their extremes
   int samples = 0;
-  double disturbed = 0;  // share of the samples during which others took time from us
-  double fma_rate =
-      0;  // vectors of multiply-adds a second on a unit, just before those samples; 0: not known
-  bool wrong = false;  // values beyond their bound
+  double disturbed = 0;  // share of the samples that others disturbed
+  double fma_rate = 0;   // vector multiply-adds/s of a unit, just before those samples; 0: unknown
+  bool wrong = false;    // values beyond their bound
 };
 
 struct Spent {  // seconds of this run
@@ -51,35 +50,35 @@ struct OperatorRows {
 
 struct Validation {
   std::string suite, profile, device, api;
-  double fma_rate = 0;  // that the profile says, as in the rows
+  double fma_rate = 0;  // the profile's, as in the rows
   std::vector<OperatorRows> operators;
-  int total = 0;       // operators of the suite; fewer above: interrupted
-  int taken_over = 0;  // of those, from an earlier run's journal
+  int total = 0;    // operators of the suite; fewer above: interrupted
+  int resumed = 0;  // of those, from an earlier run's journal
   Diags notes;
 };
 
 struct ValidateOptions {
   std::string api;  // of the profile; "": its first
   std::string device = "cpu:0";
-  int programs = 50;  // per operator, neighbours of the best come on top
+  int programs = 50;  // per operator, without neighbours of the best
   int repeat = 9;     // samples per program, round robin
   uint64_t seed = 1;
   std::string journal;    // file that keeps estimates and times as they come
-  bool resume = false;    // take over the operators `journal` has
+  bool resume = false;    // skip the operators that `journal` has
   std::string cache_dir;  // of built kernels; "": the runtime's choice
   Progress progress;
   const CancelToken* cancel = nullptr;
 };
 
-// When it is cancelled, what was measured before comes back. Errors: device absent or of another
-// api, a journal of another run, kernels that do not build.
+// Cancelled, it returns what was measured so far. Errors: device absent or of another api, a
+// journal of another run, kernels that do not build.
 Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
                             const ValidateOptions& options);
 
-// The times that the journal of an earlier validation keeps, against what the model says of the
-// same programs now: no device is touched. Of the programs drawn for an operator the first choice
-// is the one with the least estimate. `api`: of the profile; "": as the journal's. Errors: not a
-// journal, a program that the profile's units can not run.
+// The times in the journal of an earlier validation, with estimates of the same programs by the
+// model of today; no device is touched. An operator's first choice is the drawn program with the
+// least estimate. `api`: of the profile; "": the journal's. Errors: not a journal, a program that
+// the profile's units can not run.
 Result<Validation> judge_again(const hwdesc::Profile& profile, const std::string& journal,
                                const std::string& api, const Progress& progress = {},
                                const CancelToken* cancel = nullptr);

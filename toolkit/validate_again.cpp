@@ -1,4 +1,4 @@
-// Kept times against what the model says now.
+// Kept times against estimates of the model of today.
 #include <algorithm>
 
 #include "lower/lower.h"
@@ -25,7 +25,7 @@ Diags estimate_again(const std::string& op, ProgramRow& row, const hwdesc::Targe
   return {};
 }
 
-// Of those drawn, the one that would be chosen.
+// The drawn program that would be chosen.
 void choose_first(std::vector<ProgramRow>& rows) {
   ProgramRow* least = nullptr;
   for (ProgramRow& r : rows) {

@@ -6,8 +6,6 @@
 #include <limits>
 
 #include "compiler/passes/place.h"
-#include "probe/inference/stats.h"
-#include "probe/sampling/system.h"
 #include "toolkit/packing.h"
 #include "toolkit/statistics.h"
 #include "toolkit/verify.h"
@@ -15,13 +13,12 @@
 namespace assay::toolkit {
 namespace {
 
-constexpr double kSampleSeconds = 1e-3;  // one sample at least,
-constexpr double kInOneKernel =
-    5e-3;  // where a sample is one kernel: waking the driver's threads for it is no disturbance
+constexpr double kSampleSeconds = 1e-3;   // of one sample at least
+constexpr double kInOneKernel = 5e-3;     // of one that is one kernel: dwarfs waking the workers
 constexpr double kProgramSeconds = 0.15;  // all samples of a slow program together
-constexpr double kColdAnyway = 20e-3;  // so long that what the caches hold at its start is nothing
-constexpr double kMuchSlower = 100;    // than the fastest: one sample is enough
-constexpr double kFaster = 0.25;       // quantile: the median of the faster half
+constexpr double kColdAnyway = 20e-3;     // of a program: the caches' initial state hardly matters
+constexpr double kMuchSlower = 100;       // than the fastest: one sample is enough
+constexpr double kFaster = 0.25;          // quantile: the median of the faster half
 constexpr int kMostLaunches = 4000;
 
 size_t storage_bytes(const ir::Program& p, int tensor) {
@@ -50,10 +47,11 @@ Result<Expected> expect(const ir::Graph& graph, uint64_t seed) {
   return out;
 }
 
-// Each begins at a place of its own in its page, as plans place them.
+// Buffers begin at different offsets in their pages, as in plans.
 Result<runtime::BufferRange> TrialBench::buffer_of(const ir::Program& p, int tensor) {
   const auto t = static_cast<size_t>(tensor);
-  const int64_t begin = static_cast<int64_t>(buffers_.size()) * compiler::kApart % compiler::kPage;
+  const int64_t begin =
+      static_cast<int64_t>(buffers_.size()) * compiler::kPageStagger % compiler::kPage;
   const auto [it, fresh] = buffers_.try_emplace({tensor, ir::print(p.layouts[t])});
   if (!fresh) return it->second;
   const Result<int> buffer =
@@ -136,36 +134,34 @@ void TrialBench::plan_samples() {
     if (t > kColdAnyway) s.warm_up = 0;
     if (t <= kMuchSlower * best) continue;
     s.rounds = 1;
-    s.warm_up = 0;  // the run that was checked left its operands in the caches
+    s.warm_up = 0;  // the checked run left its operands in the caches
   }
 }
 
 Diags TrialBench::sample(size_t i) {
   Samples& s = samples_[i];
-  bool held_up = false;
-  if (options_.pace != nullptr) {
-    const Result<bool> slow = options_.pace->slow(options_.cancel);
+  bool untypical = false;
+  if (options_.host != nullptr) {
+    const Result<bool> slow = options_.host->slow(options_.cancel);
     if (!slow) return slow.diags();
-    held_up = *slow || options_.pace->was_cross_die();
+    untypical = *slow || options_.host->was_cross_die();
   }
-  const probe::CpuTimes before = probe::read_cpu_times();
-  // One behind the other in one run, so that what is seen of launching is what a step in a stream
-  // costs.
+  const probe::ContentionWatch watch;
+  // One run of many launches: each costs what a step in a stream does.
   const std::vector<runtime::Launch> list(static_cast<size_t>(s.warm_up + s.launches),
                                           launches_[i]);
   const auto ran = module_->run(list, {1, 0, options_.cancel});
   if (!ran) return ran.diags();
   std::vector<double> times(ran->steps[0].begin() + s.warm_up, ran->steps[0].end());
-  const bool quiet =
-      !held_up && probe::kept_waiting(before, probe::read_cpu_times()) <= probe::kDisturbed;
+  const bool quiet = !untypical && !probe::disturbed(watch.share());
   (quiet ? s.quiet : s.disturbed)
       .push_back({quantile_of(std::move(times), kFaster),
-                  options_.pace != nullptr ? options_.pace->rate() : 0});
+                  options_.host != nullptr ? options_.host->multiply_add_rate() : 0});
   return {};
 }
 
-// Noise on a machine only ever slows a program down: samples without others count when there are
-// enough, and of those the faster half.
+// Noise only slows a program down: undisturbed samples count where there are enough, and of those
+// the faster half.
 void TrialBench::conclude(size_t i) const {
   const Samples& s = samples_[i];
   ProgramRow& row = trials_[i].row;
@@ -203,12 +199,12 @@ Diags TrialBench::visit(int of) {
   for (const Samples& s : samples_) before.push_back(s.quiet.size());
   for (int round = 0; round < 2 * most; ++round) {
     report(options_.progress, round, 2 * most, "running");
-    if (options_.pace != nullptr)
-      if (Diags failed = options_.pace->wait(options_.cancel); !failed.empty()) return failed;
+    if (options_.host != nullptr)
+      if (Diags failed = options_.host->wait(options_.cancel); !failed.empty()) return failed;
     for (size_t i = 0; i < trials_.size(); ++i) {
       const Samples& s = samples_[i];
       const int rounds = part(s.rounds);
-      // A second series for those that others disturbed too often.
+      // A second series for programs with too few undisturbed samples.
       const bool again =
           s.rounds > 1 && static_cast<int>(s.quiet.size() - before[i]) < (rounds + 1) / 2;
       if (round >= rounds && (round < most || !again)) continue;

@@ -1,8 +1,9 @@
-// Running the trials of one operator on a device: all kernels in one module, operands shared by
-// those that store them alike, every result looked at, then samples in rounds over the programs, so
-// that a clock that drifts drifts for all. The rounds come in visits: a host changes what
-// neighbours leave of caches, and how near units are, within seconds to minutes, and visits with
-// other operators in between meet more of it than one stretch of time.
+// Running the trials of one operator on a device. All kernels are in one module; trials that store
+// an operand in the same layout share its buffer. Every result is checked. Then samples are taken
+// in rounds over the programs, so that a drifting clock affects all alike.
+//
+// Rounds are grouped into visits, with other operators between them. Co-tenants' use of caches and
+// the placement of units change within seconds to minutes: visits meet more of it than one block.
 #pragma once
 
 #include <map>
@@ -11,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "probe/host_state.h"
 #include "runtime/device.h"
-#include "toolkit/host_state.h"
 #include "toolkit/run.h"
 #include "toolkit/validate_draw.h"
 
@@ -31,7 +32,7 @@ struct BenchOptions {
   std::string cache_dir;
   Progress progress;
   const CancelToken* cancel = nullptr;
-  HostState* pace = nullptr;  // asked before each sample, where there is one
+  probe::HostState* host = nullptr;  // looked at before each sample; nullptr: not
 };
 
 class TrialBench {  // invariant: a module with the trials' kernels, and a launch for each
@@ -40,15 +41,15 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
                                  std::span<Trial> trials, const Expected& expected,
                                  const BenchOptions& options);
 
-  // Runs every program once and fills each row's `wrong`. Errors, here and below: cancelled, a run
-  // that fails.
+  // Runs every program once and fills each row's `wrong`. Errors, here and below: cancelled, or a
+  // run failed.
   Diags look();
 
-  // An `of`-th of each program's samples, at least one; of those that take very long all, in the
-  // first visit.
+  // Takes 1/`of` of each program's samples, at least one; all of a very slow program's in the first
+  // visit.
   Diags visit(int of);
 
-  // Fills each row's times and samples by all visits so far.
+  // Fills each row's times and samples from all visits so far.
   void conclude();
 
   // All of it in one visit.
@@ -59,11 +60,11 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
  private:
   struct Sample {
     double seconds = 0;
-    double fma_rate = 0;  // just before; 0: not known
+    double fma_rate = 0;  // just before; 0: unknown
   };
 
   struct Samples {
-    double estimate = 0;  // seconds of the one run whose values were looked at
+    double estimate = 0;  // seconds of the run that was checked
     int launches = 1, warm_up = 1, rounds = 1;
     std::vector<Sample> quiet, disturbed;
   };
@@ -78,7 +79,7 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
   std::span<Trial> trials_;
   const Expected* expected_ = nullptr;
   BenchOptions options_;
-  bool in_one_kernel_ = false;  // the device runs a sample's launches so
+  bool in_one_kernel_ = false;  // the device runs all launches of a sample in one kernel
   std::unique_ptr<runtime::Module> module_;
   std::map<std::pair<int, std::string>, runtime::BufferRange> buffers_;  // (tensor, layout)
   std::vector<runtime::Launch> launches_;

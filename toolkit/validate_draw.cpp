@@ -10,7 +10,7 @@ namespace assay::toolkit {
 namespace {
 
 constexpr int kPoolPerProgram = 20;  // uniform draws that the best tenth is taken from
-constexpr int kMostRedraws = 20;     // per program, of kernels that are there already
+constexpr int kMostRedraws = 20;     // per program, of kernels that were drawn before
 
 }  // namespace
 
@@ -23,9 +23,9 @@ TrialDrawer::TrialDrawer(const compiler::TileGraph& tile_graph, const hwdesc::Ta
 
 model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine,
                               const lower::Counts* counts) {
-  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const std::vector<simulator::Range> where = simulator::separate_ranges(p);
   const simulator::CacheState warm = simulator::after(p, machine, {}, where);
-  const auto words = counts == nullptr ? simulator::Words::none : simulator::Words::full;
+  const auto words = counts == nullptr ? simulator::TermDetail::none : simulator::TermDetail::full;
   return simulator::estimate(p, machine, warm, where, counts, words);
 }
 

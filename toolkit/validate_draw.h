@@ -1,4 +1,4 @@
-// Which programs of a tile-graph are measured, and what the model says of each beforehand.
+// Which programs of a tile-graph are measured, and their estimates before they run.
 #pragma once
 
 #include <set>
@@ -41,8 +41,8 @@ class TrialDrawer {  // invariant: refers to a tile-graph, a target and a machin
   std::set<std::string> seen_;  // ids of kernels
 };
 
-// The caches are as the same program left them. `counts`: exact ones; nullptr: the closed form, and
-// no words.
+// With the caches as the same program left them. `counts`: exact ones; nullptr: the closed form,
+// and no texts.
 model::Estimate warm_estimate(const ir::Program& p, const model::Machine& machine,
                               const lower::Counts* counts);
 

@@ -158,7 +158,7 @@ Diag at_line(const std::string& path, int line, const std::string& what) {
 
 namespace {
 
-// `first`: takes the journal's first line, and says what is wrong with it.
+// `first` checks the journal's first line.
 Result<std::vector<OperatorRows>> read_lines(const std::string& path,
                                              const std::function<Diags(const Json&)>& first) {
   const Result<std::string> text = read_text(path, kMaxDataBytes);

@@ -1,5 +1,5 @@
-// The journal of a validation: one JSON object per line, written through at once, so that an
-// interruption costs the operator it fell into and no other.
+// The journal of a validation: one JSON object per line, flushed at once. An interruption loses the
+// operators that were not done, and no others.
 //   {"kind":"run","schema":"assay/validation/1","profile":...,"suite":...,"seed":...,...}
 //   {"kind":"predicted","operator":...,"id":...,"seconds":...,"low":...,"high":...,...}   before
 //   {"kind":"measured","operator":...,"id":...,"seconds":...,...}                          after
@@ -16,7 +16,7 @@
 
 namespace assay::toolkit {
 
-// What makes two runs one: every member has to agree before rows are taken over.
+// What identifies a run: a journal is resumed only if every member agrees.
 struct RunIdentity {
   std::string profile, suite;  // hashes
   std::string device, api, version;
@@ -25,11 +25,11 @@ struct RunIdentity {
   bool operator==(const RunIdentity&) const = default;
 };
 
-// Operators with a `done` line, in order. A last line that was cut off is dropped. Errors:
-// unreadable, not a journal (with the line), of another run (says in what).
+// Operators with a `done` line, in order. An incomplete last line is dropped. Errors: unreadable,
+// not a journal (with the line), of another run (with the member that differs).
 Result<std::vector<OperatorRows>> read_validation(const std::string& path, const RunIdentity& run);
 
-// The same of any run, and which one it was.
+// The same for any run, with its identity.
 struct KeptValidation {
   RunIdentity run;
   std::vector<OperatorRows> operators;
@@ -43,7 +43,7 @@ class ValidationJournal {  // invariant: an open file to append to, or none (the
   ValidationJournal& operator=(ValidationJournal&&) = delete;
   ~ValidationJournal();
 
-  // Writes `path` anew, `kept` in it. `path` empty: keeps nothing. Errors: not writable.
+  // Replaces `path` by `kept`. `path` empty: keeps nothing. Errors: not writable.
   static Result<ValidationJournal> start(const std::string& path, const RunIdentity& run,
                                          const std::vector<OperatorRows>& kept);
 

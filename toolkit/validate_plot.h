@@ -1,5 +1,5 @@
-// A validation as a picture (SVG): predicted against measured on logarithmic axes with intervals
-// and the line where both are equal, and beside it the errors of each operator's programs.
+// A validation as a picture (SVG): on the left predicted against measured on logarithmic axes, with
+// intervals and the line of equality; on the right the errors of each operator's programs.
 #pragma once
 
 #include <string>

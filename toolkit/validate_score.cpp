@@ -142,7 +142,7 @@ double error_of(const ProgramRow& row) { return row.estimate.seconds / row.measu
 Score score_of(const Validation& v) {
   Score s;
   Rows rows;
-  std::vector<double> spearmans, kendalls, regrets, paces;
+  std::vector<double> spearmans, kendalls, regrets, ratios;
   double samples = 0, disturbed = 0;
   for (const OperatorRows& o : v.operators) {
     s.operators.push_back(score_operator(o));
@@ -161,7 +161,7 @@ Score score_of(const Validation& v) {
     for (const ProgramRow& r : o.rows) {
       samples += 1;
       disturbed += r.disturbed;
-      if (r.fma_rate > 0 && v.fma_rate > 0) paces.push_back(r.fma_rate / v.fma_rate);
+      if (r.fma_rate > 0 && v.fma_rate > 0) ratios.push_back(r.fma_rate / v.fma_rate);
     }
   }
   s.all = errors_of(rows);
@@ -175,7 +175,7 @@ Score score_of(const Validation& v) {
   s.kendall_good_median = median(kendalls);
   s.regret_geomean = geometric_mean(regrets);
   s.disturbed = samples > 0 ? disturbed / samples : 0;
-  s.pace = median(paces);
+  s.multiply_add_ratio = median(ratios);
   return s;
 }
 
@@ -203,7 +203,7 @@ Json to_json(const Validation& v, const Score& s) {
   out.update(figures(s));
   out["regimes"] = regimes;
   out["disturbed"] = s.disturbed;
-  out["pace"] = or_null(s.pace);
+  out["pace"] = or_null(s.multiply_add_ratio);
   out["seconds"] = {{"choose", s.spent.choose},
                     {"reference", s.spent.reference},
                     {"build", s.spent.build},

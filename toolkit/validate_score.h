@@ -1,15 +1,14 @@
-// What a validation says of the model.
+// The figures of a validation.
+// - e = predicted / measured - 1
+// - spearman: rank correlation over the drawn programs
+// - kendall_good: tau-b among programs within 1.5x of the fastest drawn; needs three
+// - regret: time of the first choice / fastest time, neighbours included
+// - coverage: share of the drawn programs whose time lies in the estimate's interval
+// - half_width: (high - low) / 2 / predicted, median
 //
-//   e            predicted / measured - 1
-//   spearman     rank correlation over the drawn programs
-//   kendall_good tau-b among those within 1.5x of the fastest drawn; needs three
-//   regret       time of the first choice / fastest of all measured, neighbours of the best
-//   included coverage     share of the drawn programs whose time lies within the estimate's
-//   interval half_width   (high - low) / 2 / predicted, median
-//
-// `mape` is the mean |e| over the first choices, one per operator: what a compiler's user sees.
-// `mape_all` is over all drawn programs, where a program that nobody would choose counts as much as
-// the one that runs. Neighbours count for regret only; wrong programs count for nothing else.
+// `mape` is the mean |e| over the first choices, one per operator: what a user of the compiler
+// sees. `mape_all` is over all drawn programs, also those that would never be chosen. Neighbours
+// count for regret only. Wrong programs are counted as wrong and enter no other figure.
 #pragma once
 
 #include <optional>
@@ -51,8 +50,8 @@ struct Score {
   Errors all, first, best_tenth, uniform;
   Figure spearman_median, kendall_good_median, regret_geomean;
   int measured = 0, wrong = 0;
-  double disturbed = 0;  // share of the samples
-  Figure pace;  // multiply-adds a second over what the profile says, median of the programs
+  double disturbed = 0;       // share of the samples
+  Figure multiply_add_ratio;  // rate over the profile's, median of the programs
   Spent spent;
 };
 
@@ -62,10 +61,10 @@ double error_of(const ProgramRow& row);
 
 Json to_json(const Validation& v, const Score& s);
 
-// What calibrating can change of a score.
+// The figures that a calibration changes.
 Json figures(const Score& s);
 
-// One line per program, the best tenth of each operator first as drawn.
+// One line per program, in the order of the rows.
 std::string print_csv(const Validation& v);
 
 }  // namespace assay::toolkit

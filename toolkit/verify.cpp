@@ -17,7 +17,7 @@ Wide outputs_of(const ir::Graph& graph, Wide all) {
   return out;
 }
 
-// Of a value that does not exist (the root of a negative sum), nothing else is right.
+// Where the reference is undefined (the root of a negative sum), only NaN is correct.
 bool both_undefined(float found, double reference) {
   return std::isnan(found) && std::isnan(reference);
 }

@@ -1,10 +1,10 @@
-// Are the results right: compared with the float64 reference or with a file of another program.
+// Are the results correct? Compares with the float64 reference, or with another program's file.
 //
-//   max_relative_error = max|y - ref| / max|ref| per output, the largest of them
-//   a value is wrong if  |y - ref| > 4 K eps sum|a||b|   where a bound is known
-//   (toolkit/magnitude.h)
-// Verified: whole models below kWholeModelLimit; a single operator, and a plan's step, when no
-// value is wrong. NaN is always wrong.
+//   max_relative_error = max|y - ref| / max|ref|, the largest over the outputs
+//   wrong              = |y - ref| > 4 K eps sum|a||b|, if known (toolkit/magnitude.h)
+//
+// A whole model is verified below kWholeModelLimit; a single operator or a plan's step, if no value
+// is wrong. NaN is wrong unless the reference is NaN.
 #pragma once
 
 #include <string>
@@ -21,9 +21,9 @@ struct Verdict {
   bool verified = false;
   double max_relative_error = 0;
   int64_t values = 0;
-  int64_t wrong = 0;     // beyond the bound where there is one, else not finite
-  bool bounded = false;  // whether the bound of each value was known
-  std::string against;   // what it was compared with
+  int64_t wrong = 0;     // beyond their bound; without bounds, not finite
+  bool bounded = false;  // was a bound known for each value?
+  std::string against;   // name of the reference
 };
 
 // Values against a reference, by position; `bound` per value, empty: none known.
@@ -33,7 +33,7 @@ Verdict compare(const Values& found, const std::vector<std::vector<double>>& ref
 // 4 K eps sum|a||b| per value of the graph's outputs; empty when no bound is known.
 Result<std::vector<std::vector<double>>> bounds_of(const ir::Graph& graph, Values inputs);
 
-// Against ir::evaluate of the bundle's graph. Errors: what evaluate says; the bundle was read
+// Against ir::evaluate of the bundle's graph. Errors: those of evaluate; the bundle was read
 // without its constants.
 Result<Verdict> check_outputs(const ir::Graph& graph, const Values& inputs, const Values& outputs);
 

@@ -1,5 +1,5 @@
-// Every distinct program of a plan alone, on random operands, against the float64 reference of its
-// own graph: an error in one kernel shows here even where a whole model would hide it.
+// Checks each program of a plan alone, on random operands, against the float64 reference of its own
+// graph. So an error of one kernel shows even where a whole model would hide it.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct ProgramVerdict {
   Verdict verdict;
 };
 
-// One per program of the plan. Errors: what place() says, cancelled.
+// One per program of the plan. Errors: those of place(), cancelled.
 Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle,
                                                     const RunOptions& options);
 

@@ -1,6 +1,5 @@
-// What a command of our programs is: a row of a program's table, which drives dispatch, help and
-// hints. Here are the commands that need no prediction, so that a program without one can have them
-// too.
+// A command is a row of a program's table, which drives dispatch, help and hints. The commands here
+// need no prediction, so that `assay-probe` has them without linking a model.
 #pragma once
 
 #include <atomic>
@@ -12,10 +11,10 @@ namespace assay::console {
 
 enum class ExitCode {
   ok = 0,
-  no = 1,                  // the answer is no: a check failed, two things differ
+  no = 1,                  // the answer is no: a check failed, profiles differ
   bad_input = 2,           // an option, a file, a model, a profile is wrong
   device_unavailable = 3,  // no such device, or it cannot build or run now
-  internal = 70,           // our own fault
+  internal = 70,           // a fault of the program
   interrupted = 130,       // Ctrl-C
 };
 
@@ -26,8 +25,8 @@ struct Context {
 };
 
 struct Command {
-  std::string_view name;     // words: `run`, `profile show`; "": what the program does without one
-  std::string_view summary;  // one line
+  std::string_view name;         // `run`, `profile show`; "": of a program without commands
+  std::string_view summary;      // one line
   std::string_view arguments;    // after the name in the usage line
   std::string_view examples[2];  // after the program's name
   ExitCode (*run)(const Command& self, std::span<const std::string> arguments,
@@ -35,7 +34,7 @@ struct Command {
   std::string_view program = "assay";
 };
 
-// How people call it: `assay profile show`.
+// With the program: `assay profile show`.
 std::string called(const Command& command);
 
 ExitCode run_devices(const Command&, std::span<const std::string>, const Context&);

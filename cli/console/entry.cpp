@@ -17,7 +17,7 @@ namespace {
 std::atomic<bool> cancel_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// The first Ctrl-C asks to stop, the second stops.
+// The first Ctrl-C cancels, the second ends the program.
 void on_interrupt(int) {
   if (cancel_requested.exchange(true)) _exit(static_cast<int>(ExitCode::interrupted));
 }
@@ -33,7 +33,7 @@ void install_handlers() {
   struct sigaction abort {};
   abort.sa_handler = on_abort;
   sigaction(SIGABRT, &abort, nullptr);
-  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
+  signal(SIGXFSZ, SIG_IGN);  // then a file over its size limit is an error of the write
 }
 
 ExitCode guarded(const char* program, const std::vector<std::string>& words, RunWords run,
@@ -43,7 +43,7 @@ ExitCode guarded(const char* program, const std::vector<std::string>& words, Run
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: out of memory\n", program);
   } catch (const std::system_error& e) {
-    if (std::ferror(stdout) != 0) {  // of the write: it is said at the end
+    if (std::ferror(stdout) != 0) {  // of a write: reported at the end
       errno = e.code().value();
       return ExitCode::ok;
     }
@@ -54,7 +54,7 @@ ExitCode guarded(const char* program, const std::vector<std::string>& words, Run
   return ExitCode::internal;
 }
 
-// Results that nobody could read are no success. What fmt throws of a full disk, ferror remembers.
+// A result that could not be written is an error. fmt throws on a full disk; ferror remembers it.
 ExitCode with_results_out(const char* program, ExitCode code) {
   const bool out = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (out || code != ExitCode::ok) return code;

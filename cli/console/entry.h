@@ -1,4 +1,4 @@
-// What every program of ours does around its commands: signals, exceptions, and the one exit.
+// What both programs do around their commands: signals, exceptions, and the one exit.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace assay::console {
 
 using RunWords = ExitCode (*)(std::span<const std::string> words, const Context& context);
 
-// For main: Ctrl-C asks to stop and, the second time, stops; what is thrown, or a failed CHECK, is
+// For main. The first Ctrl-C cancels, the second ends the program. Exceptions and failed CHECKs are
 // exit code 70.
 int enter(const char* program, int argc, char** argv, RunWords run);
 

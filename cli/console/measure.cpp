@@ -19,14 +19,14 @@ bool same_place(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, absent);
 }
 
-// The one it lies in must be there, as for a bundle.
+// Its parent must exist, as for a bundle.
 Diags make_directory(const std::string& path) {
   if (directory_exists(path)) return check_writable(path + "/x");
   std::error_code absent;
   if (fs::exists(path, absent)) {
-    Diag d = error(
-        "is there already, and no directory",
-        "a probe's results are a directory; the profile alone goes to a name that ends in .yaml");
+    Diag d =
+        error("exists, and is no directory",
+              "a probe writes a directory; for the profile alone, give a name that ends in .yaml");
     d.file = path;
     return {d};
   }
@@ -39,7 +39,7 @@ Diags make_directory(const std::string& path) {
   return {d};
 }
 
-// A directory of results holds what they were inferred from.
+// A directory of results also has the observations they were inferred from.
 Diags keep_journal(const std::string& from, const std::string& to) {
   if (from.empty() || to.empty() || same_place(from, to)) return {};
   const Result<std::string> journal = read_text(from + "/" + probe::kJournalFile, kMaxDataBytes);

@@ -1,4 +1,4 @@
-// A device, or what was seen of one before, -> a profile, and where both are kept.
+// A device, or the observations of an earlier probe, -> a profile; and the places of both.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace assay::console {
 
-// Errors: no such device, and what probe::probe says.
+// Errors: no such device, and those of probe::probe.
 Result<probe::ProbeResult> measure(const std::string& device, const probe::ProbeOptions& options);
 
-// From a journal alone: `directory` holds it, or has a folder `observations` that does. Errors:
-// none there, or a wrong one.
+// From a journal alone, in `directory` or its folder `observations`. Errors: none there, or a wrong
+// one.
 Result<probe::ProbeResult> measure_again(const std::string& directory);
 
-// Where a probe leaves what it found.
+// Where a probe writes its results.
 struct ProbePlaces {
   std::string directory;     // "": only a profile is written
   std::string profile;       // a file
@@ -28,20 +28,20 @@ struct ProbePlaces {
 // .yaml or .yml; else it is the file of the profile.
 ProbePlaces places_of(const std::string& output);
 
-// The directory of the journal for what a user calls an earlier probe: itself, or its folder
-// `observations`.
+// The directory of the journal of an earlier probe: `directory`, or its folder `observations`.
 std::string observations_of(const std::string& directory);
 
-// Where an earlier probe that is called `directory` left its profile: the directory itself, or the
-// one around its observations. "": it is not known.
+// The directory of an earlier probe's profile: `directory`, or its parent where it is
+// `observations`.
+// "": unknown.
 std::string results_of(const std::string& directory);
 
-// Makes the directory; to fail before the work and not after it. Errors: it can not be made, or not
+// Makes the directory before the work, so that errors come early: it can not be made, or not
 // written to.
 Diags prepare_places(const ProbePlaces& places);
 
-// Profile, report, and the journal at `observations` if it lies elsewhere. Each file is written
-// whole or not at all.
+// Writes profile and report, and copies the journal from `observations` if that is elsewhere. Each
+// file is written whole or not at all.
 Diags keep(const probe::ProbeResult& result, const ProbePlaces& places,
            const std::string& observations);
 

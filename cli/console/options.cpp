@@ -27,7 +27,7 @@ Option& Option::one_of(const std::vector<std::string>& words) {
 
 Options::Options(const Command& command) : command_(command), app_(std::make_unique<CLI::App>()) {
   app_->set_help_flag();
-  add_flag("-h,--help", help_wanted_, "this text");
+  add_flag("-h,--help", help_wanted_, "print this help");
 }
 
 Options::~Options() = default;
@@ -83,13 +83,13 @@ void Options::add_format(std::vector<Format> forms) {
 }
 
 void Options::add_overrides(std::vector<std::string>& to) {
-  add_option("--set", to, "change the profile: `path=value`, `path*=2`; any number")
+  add_option("--set", to, "change the profile: `path=value`, `path*=2`; repeatable")
       .type_name("CHANGE")
       .allow_extra_args(false);
 }
 
 std::optional<ExitCode> Options::parse(std::span<const std::string> arguments) {
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // what CLI11 wants
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
   for (const std::string& a : arguments)
     if (a == "-h" || a == "--help") {
       fmt::print("{}", help());
@@ -138,7 +138,7 @@ std::string Options::help() const {
   return out;
 }
 
-// The first word that is no option of this command gets a hint when one is near.
+// The first unknown word gets a hint if an option is similar.
 ExitCode Options::complain(const std::string& message) const {
   const std::vector<std::string> extras = app_->remaining();
   std::string hint = fmt::format("`{} --help` explains the command", called(command_));

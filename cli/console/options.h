@@ -1,5 +1,5 @@
-// Options of one command: CLI11 parses, we print. Help fits one screen, an unknown option gets a
-// hint.
+// Options of one command. CLI11 parses; help and messages are ours: help fits one screen, and an
+// unknown option gets a hint.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace assay::console {
 
 enum class Format { text, json, yaml, hash, markdown };
 
-// One of a command's options; CLI11's own words for what may be said of it.
+// One of a command's options, with CLI11's names for its properties.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
@@ -36,7 +36,7 @@ class Option {
   CLI::Option* option_;
 };
 
-class Options {  // invariant: `app_` holds the command's options and nothing is parsed twice
+class Options {  // invariant: `app_` has the command's options, and parses once
  public:
   explicit Options(const Command& command);
   ~Options();
@@ -51,7 +51,7 @@ class Options {  // invariant: `app_` holds the command's options and nothing is
                       Format::text, Format::json});  // --format; the first is the default
   void add_overrides(std::vector<std::string>& to);  // --set, any number
 
-  // nullopt: go on. Help: printed, ok. Faults: printed with a hint, bad_input.
+  // nullopt: run the command. Help: printed, ok. Faults: printed with a hint, bad_input.
   std::optional<ExitCode> parse(std::span<const std::string> arguments);
 
   Format format() const { return format_; }

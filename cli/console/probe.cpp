@@ -9,7 +9,6 @@
 #include "cli/console/table.h"
 #include "hwdesc/check.h"
 #include "hwdesc/show.h"
-#include "probe/experiments/asked.h"
 #include "support/files/files.h"
 #include "support/quantity.h"
 
@@ -29,32 +28,33 @@ void declare(Options& options, Request& r, const Command& self) {
           .capture_default_str();
   options
       .add_option("-o,--output", r.output,
-                  "a directory for profile, observations and report.html, or PROFILE.yaml")
+                  "directory for profile, observations and report.html, or PROFILE.yaml")
       .type_name("DIR");
   Option budget = options.add_option("--budget", r.budget, "wall time: 40s, 3min, full")
                       .type_name("TIME")
                       .capture_default_str();
   Option patience = options
                         .add_option("--patience", r.patience,
-                                    fmt::format("beyond three times its share, until an experiment "
+                                    fmt::format("time beyond three shares before an experiment "
                                                 "counts as hung (default {:.0f}s)",
                                                 probe::kPatience))
                         .type_name("TIME");
   options
       .add_option("--observations", r.probe.observations,
-                  "keeps every raw sample (default: in the output directory)")
+                  "directory for raw samples (default: in the output directory)")
       .type_name("DIR");
   Option resume = options.add_flag("--resume", r.probe.resume,
-                                   "go on with the experiments that an earlier probe lacks");
+                                   "run only the experiments that an earlier probe lacks");
   Option only =
       options
           .add_option("--only", r.probe.only,
-                      "run only this experiment, or all of compute, memory or control; any number")
+                      "experiment, or topic (compute, memory, control), to run; repeatable")
           .type_name("NAME")
           .allow_extra_args(false);
-  Option from =
-      options.add_option("--from", r.from, "infer from an earlier probe; no device is touched")
-          .type_name("DIR");
+  Option from = options
+                    .add_option("--from", r.from,
+                                "infer from an earlier probe's observations, without a device")
+                    .type_name("DIR");
   for (const Option* live : {&device, &budget, &patience, &resume, &only}) from.excludes(*live);
   options.add_format();
 }
@@ -82,15 +82,15 @@ Diags check_request(Request& r) {
     if (!patience) return patience.diags();
     r.probe.patience_s = *patience;
   }
-  if (const auto asked = probe::experiments_asked(r.probe.only); !asked) return asked.diags();
+  if (Diags unknown = probe::check_experiments(r.probe.only); !unknown.empty()) return unknown;
   if (r.output.empty() && !r.from.empty()) r.output = results_of(r.from);
   if (r.output.empty())
-    return {error("-o is missing: where to write the profile",
+    return {error("-o is missing: the place of the profile",
                   "such as -o my-device or -o profile.yaml")};
   r.places = places_of(r.output);
   if (r.probe.observations.empty()) r.probe.observations = r.places.observations;
   if (r.probe.resume && r.probe.observations.empty())
-    return {error("--resume needs the directory to go on with: -o DIR, or --observations")};
+    return {error("--resume needs the directory to continue: -o DIR, or --observations")};
   return prepare_places(r.places);
 }
 
@@ -102,7 +102,7 @@ std::string rounded_interval(const std::string& text) {
 
 constexpr double kOverrun = 1.25;
 
-// The figures people ask for first; all others are in the profile.
+// The first figures; all are in the profile.
 void print_text(const probe::ProbeResult& result, const ProbePlaces& places, double budget) {
   std::vector<std::vector<std::string>> rows = {{"measured", "value", "interval"}};
   int others = 0;
@@ -118,15 +118,14 @@ void print_text(const probe::ProbeResult& result, const ProbePlaces& places, dou
   if (result.seconds > 0)
     fmt::print("experiments {}{}, building kernels {}\n", duration(result.seconds),
                result.seconds > kOverrun * budget
-                   ? fmt::format(" where {} were asked for: each takes one round at least",
-                                 duration(budget))
+                   ? fmt::format(" instead of {}: each takes at least one round", duration(budget))
                    : "",
                duration(result.build_seconds));
   fmt::print("-> {}\n", places.profile);
   if (!places.report.empty()) fmt::print("-> {}\n", places.report);
 }
 
-// What is wrong with a file is not the device's fault.
+// A fault with a file is not the device's.
 ExitCode not_measured(const Diags& why, bool live, const Context& context) {
   if (context.cancelled() && !why.empty() && !why.front().hint.empty())
     fmt::print(stderr, "{}\n", why.front().hint);

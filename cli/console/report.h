@@ -1,4 +1,4 @@
-// How commands speak: results to stdout, everything else to stderr.
+// Output of commands: results to stdout, everything else to stderr.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,11 +12,11 @@ namespace assay::console {
 void print_diags(const Diags& diags);                 // stderr
 void print_json(const nlohmann::ordered_json& json);  // stdout
 
-// Prints what went wrong; `code`, or `interrupted` when Ctrl-C was the reason.
+// Prints the errors. Returns `code`, or `interrupted` after Ctrl-C.
 ExitCode failed(const Diags& diags, const Context& context, ExitCode code = ExitCode::bad_input);
 
-// On a terminal one line that redraws itself; else a line every ten seconds at most.
-class ProgressLine {  // invariant: shown_ says whether a line has to be cleared
+// On a terminal one line that is redrawn; else at most a line every ten seconds.
+class ProgressLine {  // invariant: shown_ if and only if a line has to be cleared
  public:
   explicit ProgressLine(const Context& context) : context_(context) {}
   ProgressLine(const ProgressLine&) = delete;

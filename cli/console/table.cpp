@@ -21,11 +21,10 @@ std::string three_digits(double v) {
   return fmt::format("{:.{}f}", v, decimals);
 }
 
-// Decimal prefixes of the units in which rates and times are printed, and the power each stands
-// for.
+// Decimal prefixes of rates and times, from 1e-12 on.
 constexpr std::string_view kPrefixes = "pnum kMGT";
 
-// The unit without its prefix, and what the prefix multiplies by; units that have none stay whole.
+// The unit without its prefix, and the factor of the prefix; 0: not a unit with prefixes.
 std::pair<std::string, double> without_prefix(const std::string& unit) {
   for (const char* base : {"B/s", "Hz", "s"}) {
     if (unit == base) return {base, 1};

@@ -10,7 +10,7 @@
 #include "support/edit_distance.h"
 #include "support/version.h"
 
-namespace assay::probe_app {
+namespace assay::probe_program {
 namespace {
 
 using console::Command;
@@ -19,14 +19,14 @@ using console::ExitCode;
 
 constexpr Command kProbe = {
     "",
-    "measure a device into a profile; `assay-probe devices` lists those there are here",
+    "measure a device into a profile; `assay-probe devices` lists the devices",
     "--device ID -o DIR|PROFILE.yaml [options]",
     {"--device opencl:0 -o my-board", "--from my-board"},
     console::run_probe,
     "assay-probe"};
 
 constexpr Command kDevices = {"devices",
-                              "what can be measured here, and why not the rest",
+                              "list the devices of this machine, and why others are absent",
                               "[--format json]",
                               {"devices", "devices --format json"},
                               console::run_devices,
@@ -53,8 +53,8 @@ ExitCode run_words(std::span<const std::string> words, const Context& context) {
 }
 
 }  // namespace
-}  // namespace assay::probe_app
+}  // namespace assay::probe_program
 
 int main(int argc, char** argv) {
-  return assay::console::enter("assay-probe", argc, argv, assay::probe_app::run_words);
+  return assay::console::enter("assay-probe", argc, argv, assay::probe_program::run_words);
 }

@@ -93,7 +93,7 @@ int Context::add_constant(DType dtype, Shape shape, std::vector<std::byte> data,
   return id;
 }
 
-// It can not be a tensor of the graph, so it is a constant with extent 0 that nothing may read.
+// No tensor of a graph has no elements, so this is a constant of extent 0 that nothing may read.
 int Context::add_empty(DType dtype) {
   graph.tensors.push_back({unique(base_ + ".empty"), dtype, {0}, -1});
   const int id = static_cast<int>(graph.tensors.size()) - 1;
@@ -163,7 +163,8 @@ void Context::rename(int id, const std::string& name) {
   graph.tensors[static_cast<size_t>(id)].name = unique(name);
 }
 
-// Node names are kept apart from tensor names by a mark that is not part of the result.
+// Node names and tensor names are separate: a mark, which is cut off the result, tells them in
+// names_.
 std::string Context::unique(const std::string& name) {
   const bool of_node = name.ends_with("()");
   const std::string mark = of_node ? "()" : "", stem = name.substr(0, name.size() - mark.size());

@@ -1,9 +1,9 @@
-// What the operators' functions work on: the graph so far, the ONNX node at hand, and the few ways
-// to read its operands and to add to the graph.
+// What an operator's function works on: the graph so far, the current ONNX node, ways to read its
+// operands and attributes, and ways to add to the graph.
 //
-// Every ONNX value is a tensor of the graph, constants too; what is not used in the end is pruned.
-// An operator that can not go on throws a Refusal; the driver turns it into a Diag that names the
-// node, and goes on with the nodes that do not depend on it.
+// Every ONNX value is a tensor of the graph, constants too; unused ones are pruned at the end. An
+// operator that can not be expressed throws a Refusal. The driver turns it into a Diag that names
+// the node and continues with the nodes that do not depend on it.
 #pragma once
 
 #include <map>
@@ -47,15 +47,12 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
 
   // Operands of the current node.
   void enter(const onnx::NodeProto& node);
-  void enter(std::string name) {
-    base_ = std::move(name);
-  }  // outside nodes: the name of what is added
+  void enter(std::string name) { base_ = std::move(name); }  // outside nodes: names what is added
   const onnx::NodeProto& node() const { return *node_; }
   int input_count() const { return node_->input_size(); }
   bool has_input(int i) const;
   int input(int i) const;  // tensor; refuses when it is missing
-  bool folds()
-      const;  // every operand is constant: what is emitted is computed now, integers exactly
+  bool folds() const;      // every operand is constant: emitted nodes are folded, integers exactly
 
   // Attributes of the current node; the wrong type is refused.
   bool has_attribute(std::string_view name) const { return find_attribute(name) != nullptr; }
@@ -76,16 +73,14 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   std::optional<double> single(int id) const;  // the value of a constant with one element
 
   // Adding to the graph.
-  void make_constant(int tensor,
-                     std::vector<std::byte> bytes);  // a computed tensor becomes a constant
+  void make_constant(int tensor, std::vector<std::byte> bytes);  // of a computed tensor
   int add_constant(ir::DType dtype, Shape shape, std::vector<std::byte> bytes,
                    std::string suffix = "const");
   int add_numbers(ir::DType dtype, Shape shape, const std::vector<double>& values,
                   std::string suffix = "const");
   int add_integers(ir::DType dtype, Shape shape, const std::vector<int64_t>& values);
-  int add_empty(
-      ir::DType dtype);  // a list without elements: an operand that names no shape, no axes
-  int emit(Expression e);
+  int add_empty(ir::DType dtype);     // a list without elements, such as no axes
+  int emit(Expression e);             // adds a node named after the ONNX node; its output
   void bind(int output, int tensor);  // names the tensor when it is new
 
   // Refuses shapes beyond the graph's limits, and constants beyond the options' limit.
@@ -106,7 +101,7 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   const OnnxOptions& options_;
   const onnx::NodeProto* node_ = nullptr;
   std::map<std::string, int> values_;
-  std::map<std::string, int> names_;  // taken names, and the next number to try behind them
+  std::map<std::string, int> names_;  // taken names, and the next number to try as a suffix
   std::string base_;                  // names of what the current node adds begin with it
   size_t first_new_tensor_ = 0;
   int64_t constant_bytes_ = 0;

@@ -28,7 +28,7 @@ int64_t power(int64_t base, int64_t exponent) {
   return wrap(result);
 }
 
-class Folder {  // invariant: at_ is the point at hand, one value per axis of the node
+class Folder {  // invariant: at_ is the current point, one value per axis of the node
  public:
   explicit Folder(const ir::Graph& g) : g_(g), n_(g.nodes[0]), at_(n_.axes.size(), 0) {
     for (const ir::Read& r : n_.reads) values_.push_back(integers(r.tensor));

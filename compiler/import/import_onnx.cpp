@@ -92,7 +92,7 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
                              d.dim_param()));
   }
 
-  // Values for dimensions that no input has are a mistake in spelling.
+  // A value for a dimension that no input has is a misspelt name.
   void check_dims() {
     std::set<std::string> symbolic;
     for (const onnx::ValueInfoProto& v : graph_.input())
@@ -186,7 +186,8 @@ class Importer {  // invariant: a name is in failed_ when the node that defines 
     }
   }
 
-  // Outputs are computed by nodes: what is an input, a constant or an output already is copied.
+  // A node computes each output: an input, a constant or a tensor that is an output already is
+  // copied.
   void add_output(const std::string& name) {
     if (failed_.contains(name)) return;
     const std::optional<int> id = c_.value(name);

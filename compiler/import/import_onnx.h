@@ -2,8 +2,8 @@
 //
 // Every ONNX node becomes one or a few tensor expressions; its output shape follows from its own
 // expression, not from ONNX's shape inference, so that no opset is too new. What depends on
-// constants only is folded. Values without a static shape are refused, as is everything this form
-// can not say: an error names the ONNX node, its operator and its output.
+// constants only is folded. Values without a static shape are refused, and so is what a tensor
+// expression can not express. An error names the ONNX node, its operator and its output.
 // No file is opened: weights in external files are refused.
 #pragma once
 

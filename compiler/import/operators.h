@@ -1,6 +1,6 @@
 // The supported operators: one free function per ONNX operator (or per family that differs in one
 // small thing), found in a constexpr table. A function reads its operands from the context, emits
-// expressions and binds its outputs; what it can not express it refuses.
+// expressions and binds its outputs. It refuses what it can not express.
 #pragma once
 
 #include <span>

@@ -1,5 +1,8 @@
-// Conv: y[n,o,y,x] = sum(c,r,s) x[n, g(o)*cg + c, stride*y + dilation*r - pad, ...] * w[o,c,r,s],
-// with a bias as a second node, since a body is evaluated once per reduce point.
+// Conv.
+//
+//   y[n,o,y,x] = sum(c,r,s) x[n, g(o)*cg + c, stride*y + dilation*r - pad, ...] * w[o,c,r,s]
+//
+// A bias is a second node, since a body is evaluated once per reduce point.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,10 +1,15 @@
-// ConvTranspose: every input element spreads its filter over the output,
+// ConvTranspose. Every input element spreads its filter over the output:
+//
 //   y[n, o, Y] = sum(c, r) x[n, c, (Y + pad - dilation*r) / stride] * w[c, o, r]
-// over the r for which the division has no rest. Solved for what each output needs: with
-//   Y = stride*y + f - pad   and, without dilation,   r = stride*t + f
-// it is a convolution per phase f,  z[n, o, y, f] = sum(c, t) x[n, c, y - t] * w[c, o, stride*t +
-// f], whose taps are all useful and whose indices are affine; a second node takes Y out of (y, f).
-// Dilated filters are spread out first: a constant with zeros between its taps.
+//
+// The sum is over the r for which the division has no remainder. Written for what each output
+// needs, with Y = stride*y + f - pad and, without dilation, r = stride*t + f, it is one convolution
+// per phase:
+//
+//   z[n, o, y, f] = sum(c, t) x[n, c, y - t] * w[c, o, stride*t + f]
+//
+// All its taps contribute and its indices are affine. A second node reads Y from (y, f). Dilated
+// filters become a constant with zeros between the taps first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +27,7 @@ namespace {
 using ir::Index;
 
 struct Spread {
-  Window window;  // before, after: what is cut from the whole spread; in: of the input
+  Window window;  // before, after: cut from the full output; in: of the input
   Shape reach;    // extents of the dilated filter
   Shape taps;     // per phase
   Shape steps;    // positions y per dimension

@@ -11,7 +11,7 @@
 namespace assay::import {
 namespace {
 
-// The labels of a tensor's dimensions. The dimensions behind an ellipsis are '0', '1', ... counted
+// The labels of a tensor's dimensions. The dimensions of an ellipsis are '0', '1', ... counted
 // from the right, so that they align as in broadcasting.
 struct Labelled {
   int tensor = -1;
@@ -64,7 +64,7 @@ size_t ellipsis_rank(const std::string& term, size_t rank) {
   return rank - letters;
 }
 
-// The letters that occur once, in alphabetical order, behind the ellipsis.
+// The letters that occur once, in alphabetical order, after the ellipsis.
 std::string implicit_result(const Equation& e) {
   std::string all, result;
   for (const std::string& term : e.terms) all += term;

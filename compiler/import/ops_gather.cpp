@@ -1,11 +1,13 @@
 // Gather, GatherElements, GatherND, OneHot.
 //
-// Constant indices are resolved here where that gives a plain read: copied bytes of constant data,
-// a read with a step of computed data. Indices that are known only at run time, and constant ones
-// that are not evenly spaced, are looked up,
+// Constant indices are resolved here where a plain read results: bytes of constant data, a strided
+// read of computed data. Other indices, constant or known at run time, are looked up:
+//
 //   y[i, j] = x[index[i], j]
-// An index outside gives 0. One position is looked up in a read: places in several dimensions
-// (GatherND), and what is computed here and now, are a reduction over the gathered dimensions,
+//
+// An index outside gives 0. A read looks up one position. Positions in several dimensions
+// (GatherND) and nodes that are folded are a reduction over the gathered dimensions:
+//
 //   y[i] = sum(k, l) index[i, 0] == k && index[i, 1] == l ? x[k, l] : 0
 #include <fmt/format.h>
 
@@ -29,49 +31,49 @@ void require_integers(const Context& c, int indices) {
 }
 
 // The wanted positions in [0, extent).
-Shape gather_places(const Context& c, int indices, int64_t extent) {
-  Shape places = c.integers(indices);
-  for (int64_t& v : places) {
+Shape gather_positions(const Context& c, int indices, int64_t extent) {
+  Shape positions = c.integers(indices);
+  for (int64_t& v : positions) {
     if (v < -extent || v >= extent)
       refuse(fmt::format("index {} is outside {} elements", v, extent));
     if (v < 0) v += extent;
   }
-  return places;
+  return positions;
 }
 
 // The step between neighbours when the positions are an arithmetic sequence.
-std::optional<int64_t> step_of(const Shape& places) {
-  const int64_t step = places.size() > 1 ? places[1] - places[0] : 0;
-  for (size_t i = 1; i < places.size(); ++i)
-    if (places[i] - places[i - 1] != step) return std::nullopt;
+std::optional<int64_t> step_of(const Shape& positions) {
+  const int64_t step = positions.size() > 1 ? positions[1] - positions[0] : 0;
+  for (size_t i = 1; i < positions.size(); ++i)
+    if (positions[i] - positions[i - 1] != step) return std::nullopt;
   return step;
 }
 
-void gather_bytes(Context& c, int data, size_t axis, const Shape& places, const Shape& to) {
+void gather_bytes(Context& c, int data, size_t axis, const Shape& positions, const Shape& to) {
   const Shape from = c.shape(data);
   const ir::DType dtype = c.tensor(data).dtype;
   c.check_constant_size(dtype, to);
   size_t outer = 1, inner = static_cast<size_t>(ir::bytes_of(dtype));
   for (size_t d = 0; d < axis; ++d) outer *= static_cast<size_t>(from[d]);
   for (size_t d = axis + 1; d < from.size(); ++d) inner *= static_cast<size_t>(from[d]);
-  std::vector<std::byte> bytes(outer * places.size() * inner);
+  std::vector<std::byte> bytes(outer * positions.size() * inner);
   const std::vector<std::byte>& source = c.bytes(data);
   std::byte* at = bytes.data();
   for (size_t o = 0; o < outer; ++o)
-    for (int64_t place : places) {
-      const size_t row = o * static_cast<size_t>(from[axis]) + static_cast<size_t>(place);
+    for (int64_t position : positions) {
+      const size_t row = o * static_cast<size_t>(from[axis]) + static_cast<size_t>(position);
       std::memcpy(at, source.data() + row * inner, inner);
       at += inner;
     }
   c.bind(0, c.add_constant(dtype, to, std::move(bytes)));
 }
 
-// 1 where the index that operand `read` holds, counted from the end when negative, is `place`.
-Scalar points_at(int read, int64_t extent, Scalar place) {
+// 1 where the index that operand `read` holds, counted from the end when negative, is `position`.
+Scalar points_at(int read, int64_t extent, Scalar position) {
   const Scalar index = ir::read(read);
   return equal(
       choose(less(index, number(0)), add(index, number(static_cast<double>(extent))), index),
-      std::move(place));
+      std::move(position));
 }
 
 // The expression of a gather at run time: reads[0] is the data, the rest are the indices that
@@ -107,14 +109,15 @@ void emit_lookup(Context& c, Expression e, size_t dimension) {
   c.bind(0, c.emit(std::move(e)));
 }
 
-void gather_by_step(Context& c, int data, size_t axis, size_t picked, const Shape& places,
+void gather_by_step(Context& c, int data, size_t axis, size_t picked, const Shape& positions,
                     int64_t step, const Shape& to) {
-  ir::Index place = ir::constant(places[0]);
+  ir::Index position = ir::constant(positions[0]);
   for (size_t d = axis + picked; d-- > axis; step *= to[d])
-    if (to[d] > 1) place = std::move(place) + ir::variable(static_cast<int>(d), step);
+    if (to[d] > 1) position = std::move(position) + ir::variable(static_cast<int>(d), step);
   std::vector<ir::Index> at;
   for (size_t d = 0; d < c.shape(data).size(); ++d)
-    at.push_back(d == axis ? place : ir::variable(static_cast<int>(d < axis ? d : d + picked - 1)));
+    at.push_back(d == axis ? position
+                           : ir::variable(static_cast<int>(d < axis ? d : d + picked - 1)));
   Expression e = pointwise("gather", to, c.tensor(data).dtype);
   e.reads = {plain_read(data, std::move(at))};
   e.body = ir::read(0);
@@ -133,10 +136,10 @@ void import_gather(Context& c) {
   to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(axis) + 1, from.end());
   c.check_shape(to);
   if (c.is_constant(indices)) {
-    const Shape places = gather_places(c, indices, from[axis]);
-    if (c.is_constant(data)) return gather_bytes(c, data, axis, places, to);
-    if (const std::optional<int64_t> step = step_of(places))
-      return gather_by_step(c, data, axis, picked.size(), places, *step, to);
+    const Shape positions = gather_positions(c, indices, from[axis]);
+    if (c.is_constant(data)) return gather_bytes(c, data, axis, positions, to);
+    if (const std::optional<int64_t> step = step_of(positions))
+      return gather_by_step(c, data, axis, picked.size(), positions, *step, to);
   }
   Expression e = pointwise("gather", to, c.tensor(data).dtype);
   std::vector<ir::Index> at, index;
@@ -162,7 +165,7 @@ void import_gather_elements(Context& c) {
   for (size_t d = 0; d < to.size(); ++d)
     if (d != axis && to[d] > from[d])
       refuse(fmt::format("{} indices in dimension {}, the data has {}", to[d], d, from[d]));
-  if (c.is_constant(indices)) gather_places(c, indices, from[axis]);
+  if (c.is_constant(indices)) gather_positions(c, indices, from[axis]);
   Expression e = pointwise("gather", to, c.tensor(data).dtype);
   std::vector<ir::Index> at = identity_index(from.size());
   at[axis] = ir::variable(static_cast<int>(to.size()));
@@ -171,7 +174,7 @@ void import_gather_elements(Context& c) {
   emit_selection(c, std::move(e), from, {{axis, to.size()}});
 }
 
-// The last dimension of the indices holds places in as many dimensions of the data, behind the
+// The last dimension of the indices holds positions in as many dimensions of the data, behind the
 // batch dimensions that both have in common.
 void import_gather_nd(Context& c) {
   const int data = c.input(0), indices = c.input(1);
@@ -184,8 +187,8 @@ void import_gather_nd(Context& c) {
                        picked.size()));
   const size_t batch = static_cast<size_t>(batches), depth = static_cast<size_t>(picked.back());
   if (picked.back() > static_cast<int64_t>(from.size() - batch))
-    refuse(fmt::format("{} places, the data has {} dimensions behind the batch", picked.back(),
-                       from.size() - batch));
+    refuse(fmt::format("{} indices per position, the data has {} dimensions after the batch",
+                       picked.back(), from.size() - batch));
   if (!std::equal(from.begin(), from.begin() + batches, picked.begin()))
     refuse("the batch dimensions differ");
   Shape to(picked.begin(), picked.end() - 1);

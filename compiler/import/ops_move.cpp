@@ -81,7 +81,7 @@ struct Cut {
   int64_t start = 0, step = 1, count = 0;
 };
 
-// ONNX's and numpy's rule: negative places count from the end, then both are clamped.
+// ONNX's and numpy's rule: negative positions count from the end, then both are clamped.
 Cut cut_of(int64_t start, int64_t end, int64_t step, int64_t extent) {
   if (step == 0 || step == INT64_MIN) refuse("a step of 0");
   const auto place = [&](int64_t v) {

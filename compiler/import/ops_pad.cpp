@@ -65,8 +65,8 @@ void pad_with_value(Context& c, int x, const Amounts& pads) {
   c.bind(0, c.emit(std::move(e)));
 }
 
-// What stands before and after the `extent` elements of a dimension, over the output's coordinate
-// i.
+// The indices that give the elements before and after the `extent` elements of a dimension, over
+// the output's coordinate i.
 struct Sides {
   ir::Index before, after;
 };

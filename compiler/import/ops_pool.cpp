@@ -78,12 +78,12 @@ std::vector<double> reciprocals(const std::vector<std::vector<double>>& counts) 
 
 namespace {
 
-// Where in the whole input the element of the window lies that the pool chose: the flat position of
-// the first that is equal to it. storage_order = 1: the last two dimensions count column by column.
+// The flat position in the whole input of the element that the pool chose: the first of its window
+// that equals the maximum. storage_order = 1: the last two dimensions count column by column.
 int pooled_place(Context& c, int x, const Window& w, int pooled) {
   const Shape& shape = c.shape(x);
   if (static_cast<double>(ir::elements(c.tensor(x))) > 0x1p24)
-    refuse("the places in more than 2^24 elements are not exact as f32");
+    refuse("positions among more than 2^24 elements are not exact in f32");
   Expression e =
       pool(c, x, w, "max_pool_place", ir::Combiner::min, -std::numeric_limits<double>::infinity());
   e.suffix = "place";
@@ -169,7 +169,7 @@ void import_global_average_pool(Context& c) {
 
 namespace {
 
-// (sum |x|^p) ^ (1/p): the powers are the reduction's, the root is a node behind it.
+// (sum |x|^p) ^ (1/p): the powers are the reduction's, the root is a node after it.
 void emit_lp(Context& c, Expression e, int64_t p) {
   if (p < 1 || p > 64) refuse(fmt::format("p = {} is out of bounds", p));
   const ir::Scalar magnitude = call(ir::ScalarOp::abs, ir::read(0));

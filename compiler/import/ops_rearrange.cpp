@@ -1,4 +1,4 @@
-// Operators that take elements from computed places: DepthToSpace, SpaceToDepth, Trilu, EyeLike,
+// Operators that take elements from computed positions: DepthToSpace, SpaceToDepth, Trilu, EyeLike,
 // CumSum.
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ void emit_move(Context& c, std::string op, int x, const Shape& to, std::vector<I
 
 }  // namespace
 
-// The place in the block selects the channel: before the channel itself (DCR) or behind it (CRD).
+// The position in the block selects the channel: before the channel itself (DCR) or after it (CRD).
 void import_depth_to_space(Context& c) {
   const int x = c.input(0);
   const Shape s = c.shape(x);
@@ -72,7 +72,7 @@ void import_space_to_depth(Context& c) {
              ir::variable(3, block) + part(1, unit, block)});
 }
 
-// Keeps what lies on and above (upper) or below the diagonal `k`, which runs at column - row = k.
+// Keeps elements on and above (upper) or below the diagonal `k`, which runs at column - row = k.
 void import_trilu(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
@@ -105,7 +105,7 @@ void import_eye_like(Context& c) {
   c.bind(0, c.add_numbers(dtype, shape, values));
 }
 
-// y[i] = sum(k) x[i - k], what lies outside being 0; exclusive: x[i - 1 - k]; reverse: x[i + k].
+// y[i] = sum(k) x[i - k], 0 outside; exclusive: x[i - 1 - k]; reverse: x[i + k].
 void import_cum_sum(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);

@@ -26,7 +26,7 @@ std::vector<size_t> reduced_axes(const Context& c, size_t rank) {
 
 bool keeps(const Context& c) { return c.int_attribute("keepdims", 1) != 0; }
 
-// One expression behind the reduction, over its result.
+// One expression after the reduction, over its result.
 int then(Context& c, int x, std::string op, ScalarOp f) {
   Expression e = pointwise(std::move(op), c.shape(x), c.tensor(x).dtype);
   e.reads = {plain_read(x, identity_index(c.shape(x).size()))};

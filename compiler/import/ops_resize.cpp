@@ -13,8 +13,7 @@
 namespace assay::import {
 namespace {
 
-constexpr int64_t kMostResized = int64_t{1}
-                                 << 20;  // places along a dimension, each of which has weights
+constexpr int64_t kMostResized = int64_t{1} << 20;  // outputs along a dimension, each with weights
 
 std::optional<std::vector<double>> numbers_of(const Context& c, int input) {
   if (!c.has_input(input) || ir::elements(c.tensor(c.input(input))) == 0) return std::nullopt;
@@ -92,7 +91,7 @@ int move(Context& c, int x, const Shape& to, const std::vector<Taps>& taps) {
   return c.emit(std::move(e));
 }
 
-// Outputs that no tap reaches lie outside the part of the input that is seen: they are `value`.
+// Outputs that no tap reaches are outside the cropped input: they are `value`.
 int extrapolate(Context& c, int x, size_t d, const Taps& taps, double value) {
   std::vector<double> addend;
   for (auto at = taps.weights.begin(); at != taps.weights.end(); at += taps.count)

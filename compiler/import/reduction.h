@@ -9,7 +9,7 @@
 
 namespace assay::import {
 
-// The tensor a reduction gave, and the index that reads it at a point of what was reduced.
+// A reduction's output, and the index that reads it at a point of the operand.
 struct Reduced {
   int tensor = -1;
   std::vector<ir::Index> at;

@@ -109,7 +109,7 @@ std::vector<Fraction> fractions_near(double value) {
   return found;
 }
 
-// The taps that cover all weights with this slope: the largest offset whose base never lies behind
+// The taps that cover all weights with this slope: the largest offset whose base is never beyond
 // the first weight, and as many taps as the last weight then needs.
 Taps cover(const std::vector<Weights>& weights, Fraction slope) {
   Taps taps{slope.p, slope.d, INT64_MAX, 1, {}};

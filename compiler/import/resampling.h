@@ -1,6 +1,8 @@
-// Resampling along one dimension as a table of taps: output x is the sum of weight[x][t] *
-// input[base(x) + t], where base(x) = (slope_p * x + offset) / slope_d, rounded down, is an index
-// that a tensor expression can hold.
+// Resampling along one dimension as a table of taps.
+//
+//   out[x] = sum(t) weight[x][t] * input[base(x) + t],   base(x) = (slope_p * x + offset) / slope_d
+//
+// The base is rounded down, which makes it an index that a tensor expression can hold.
 //
 // Source: ONNX Resize (its coordinate transformations, nearest modes and Keys' cubic weights, Cubic
 // convolution interpolation for digital image processing, 1981).

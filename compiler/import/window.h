@@ -18,8 +18,10 @@ struct Window {
 
 // Attributes kernel_shape (or `kernel`, the weights' own), strides, dilations, pads, auto_pad and
 // ceil_mode over the spatial extents `in`.
+//
 //   out = (in + before + after - (dilation * (kernel - 1) + 1)) / stride + 1
-// rounded down, or up when ceil_mode is set, but no window begins beyond in + before.
+//
+// It is rounded down, or up when ceil_mode is set, but no window begins beyond in + before.
 Window read_window(const Context& c, const Shape& in, const Shape& kernel);
 
 // stride * out_axis + dilation * kernel_axis - before, per spatial dimension.

@@ -16,8 +16,8 @@ bool is_read(const ir::Scalar& s, int operand) {
   return s.op == ScalarOp::read && s.operand == operand;
 }
 
-// The dimension along which a read of a vector-like constant moves: its one index is a lone axis.
-std::optional<int> lone_axis(const ir::Read& r) {
+// The one axis that indexes a read, by itself and with stride 1; nullopt: not of that form.
+std::optional<int> sole_axis(const ir::Read& r) {
   std::optional<int> axis;
   for (const ir::Index& i : r.index) {
     if (i.terms.empty() && i.offset == 0) continue;
@@ -50,15 +50,15 @@ std::optional<ScaleShift> match_scale_shift(const ir::Graph& g, const ir::Node& 
                0;
       };
       if (constant(x.operand) || !constant(scale.operand) || !constant(shift.operand)) continue;
-      const auto a = lone_axis(n.reads[static_cast<size_t>(scale.operand)]);
-      const auto b = lone_axis(n.reads[static_cast<size_t>(shift.operand)]);
+      const auto a = sole_axis(n.reads[static_cast<size_t>(scale.operand)]);
+      const auto b = sole_axis(n.reads[static_cast<size_t>(shift.operand)]);
       if (a && b && *a == *b) return ScaleShift{x.operand, scale.operand, shift.operand, *a};
     }
   }
   return std::nullopt;
 }
 
-// The weights read of a sum of products whose index along one dimension is exactly `axis`.
+// Of a sum of products: the read of f32 weights that `axis` indexes, and the dimension it indexes.
 std::optional<std::pair<int, int>> scalable_weights(const ir::Graph& g, const ir::Node& n,
                                                     int axis) {
   if (n.combine != ir::Combiner::sum || n.body.op != ScalarOp::mul) return std::nullopt;
@@ -124,7 +124,7 @@ void fold_scales(ir::Graph& g) {
 
 }  // namespace
 
-ir::Graph simplify(ir::Graph g) {
+ir::Graph canonicalise(ir::Graph g) {
   fold_scales(g);
   return drop_unread(std::move(g));
 }

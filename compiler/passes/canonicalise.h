@@ -1,16 +1,20 @@
-// Graph -> smaller graph of the same meaning.
+// Canonicalisation: folds batch normalisation into the weights before it, then removes dead nodes.
+//
+//   y = (sum w x) s[o] + b[o]   ->   y = (sum (w s[o]) x) + b[o]
+//
+// Why: the scale costs a product per element of the output, folded it costs nothing at run time.
+// The shift stays, as an epilogue. Left alone: scales that are not constant, that act on no
+// dimension of the weights, or whose product has another reader. Source: Jacob et al., CVPR'18,
+// section 3.2 (batch normalisation folding).
 #pragma once
 
 #include "ir/graph.h"
 
 namespace assay::compiler {
 
-// A per-channel scale and shift after a sum of products with constant weights: the scale goes into
-// the weights, the shift stays as an epilogue. Then nodes nothing reads are dropped, and constants
-// nothing reads.
-ir::Graph simplify(ir::Graph g);
+ir::Graph canonicalise(ir::Graph g);
 
-// Without nodes, tensors and constants that nothing reads.
+// Dead code elimination: drops nodes, tensors and constants that nothing reads.
 ir::Graph drop_unread(ir::Graph g);
 
 }  // namespace assay::compiler

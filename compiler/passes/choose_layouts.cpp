@@ -10,7 +10,7 @@ bool contains(const std::vector<int>& v, int x) {
   return std::find(v.begin(), v.end(), x) != v.end();
 }
 
-// Zero padding that the guarded readers of a tensor reach, per dimension.
+// The zero padding that guarded readers of a tensor reach, per dimension.
 std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
   const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
   std::vector<ir::Pad> pad(t.shape.size());
@@ -18,7 +18,7 @@ std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
     std::vector<ir::Range> whole;
     for (const ir::Axis& a : n.axes) whole.push_back({0, a.extent - 1});
     for (const ir::Read& r : n.reads) {
-      // A reduction reads each element several times; storage is worth more than guards there.
+      // Only a reduction reads an element often enough for padding to cost less than guards.
       if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none)
         continue;
       for (size_t d = 0; d < pad.size(); ++d) {
@@ -28,13 +28,13 @@ std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
       }
     }
   }
-  for (size_t d = 0; d < pad.size(); ++d)  // more padding than data is no padding
+  for (size_t d = 0; d < pad.size(); ++d)  // more padding than data wastes storage: guards stay
     if (pad[d].before > t.shape[d] || pad[d].after > t.shape[d]) pad[d] = {};
   return pad;
 }
 
-// Does node `n` slide a window over read `r`, or mix its dimension 1 by constant weights (a 1x1
-// window), or reduce all behind dimension 1 (a window as large as the image)?
+// Is dimension 1 of read `r` channels? Node `n` slides a window over the read, or sums dimension 1
+// with constant weights (a 1x1 window), or reduces all dimensions after it (global pooling).
 bool is_window(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   const int spatial = ir::spatial_count(g, n);
   const bool weights = std::any_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& w) {
@@ -52,9 +52,9 @@ bool is_window(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   return whole;
 }
 
-// Tensors with channels in dimension 1: what windows slide over or write, and what nodes that keep
-// that dimension link to it. Others of rank 4, such as the heads of attention, have none. `all`:
-// every tensor counts as one.
+// Tensors with channels in dimension 1: those that windows read or write, and those linked to them
+// by nodes that keep that dimension. Others of rank 4, such as attention's heads, have none.
+// `all`: every tensor counts as one.
 std::vector<bool> images_of(const ir::Graph& g, bool all) {
   std::vector<bool> image(g.tensors.size(), all);
   const auto rank = [&](int t) { return g.tensors[static_cast<size_t>(t)].shape.size(); };
@@ -78,7 +78,7 @@ std::vector<bool> images_of(const ir::Graph& g, bool all) {
   return image;
 }
 
-// `image`: it has channels in dimension 1.
+// `image`: dimension 1 is channels.
 ir::Layout wanted_layout(const ir::Graph& g, int tensor, int64_t block, bool image) {
   const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
   const int rank = static_cast<int>(t.shape.size());
@@ -91,7 +91,7 @@ ir::Layout wanted_layout(const ir::Graph& g, int tensor, int64_t block, bool ima
   return layout;
 }
 
-// tensor -> a copy of it that the former readers read.
+// Adds a copy of the tensor that all its readers read instead; its id.
 int insert_copy(ir::Graph& g, int tensor) {
   const int rank = static_cast<int>(g.tensors[static_cast<size_t>(tensor)].shape.size());
   ir::Tensor copy = g.tensors[static_cast<size_t>(tensor)];
@@ -142,13 +142,13 @@ LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io) {
   return out;
 }
 
-LaidOut with_new_tensors_laid_out(LaidOut laid) {
+LaidOut with_row_major_tensors(LaidOut laid) {
   for (size_t t = laid.layouts.size(); t < laid.graph.tensors.size(); ++t)
     laid.layouts.push_back(ir::row_major(static_cast<int>(laid.graph.tensors[t].shape.size())));
   return laid;
 }
 
-LaidOut alone(const LaidOut& laid, const ir::Node& n) {
+LaidOut single_node(const LaidOut& laid, const ir::Node& n) {
   LaidOut out;
   out.graph.name = laid.graph.name;
   out.graph.tensors = laid.graph.tensors;

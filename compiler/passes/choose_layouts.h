@@ -1,7 +1,13 @@
-// Layouts of whole tensors, chosen for the graph: activations with channels blocked by the vector
-// width the target favours, with the padding their readers need as part of the storage, so that
-// convolutions need no guards and no gathers. The graph's inputs and outputs stay row-major; where
-// a reader wants an input otherwise, a copy node is put in between.
+// Layouts of whole tensors: channels of activations in blocks of one vector, and the zero padding
+// that readers reach as part of the storage.
+//
+//   [n, c, y, x]   ->   [n, c/w, y, x, c%w] with pads in y and x
+//
+// Why: lanes of a convolution become contiguous without gathers, and its reads need no guards.
+// Left alone: inputs and outputs of the graph stay row-major (a copy node converts an input), and
+// so do constants, which programs pack themselves. Tensors without channels are not blocked.
+// Source: blocked channels of Georganas et al., SC'18; a layout per tensor of the graph as in
+// Romou, MobiCom'22, and Welder, OSDI'23.
 #pragma once
 
 #include <functional>
@@ -17,17 +23,17 @@ struct LaidOut {
   std::vector<ir::Layout> layouts;  // per tensor; constants: row-major (programs pack them)
 };
 
-// `block`: elements per vector; 1: no blocking. `free_io`: inputs and outputs take the layout their
-// neighbours like best too (operators on their own).
+// `block`: elements per vector; 1: no blocking. `free_io`: inputs and outputs take the layout that
+// suits their readers and writers, too (graphs of one operator).
 LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io);
 
-// `laid` after nodes were added: their new tensors lie row-major.
-LaidOut with_new_tensors_laid_out(LaidOut laid);
+// `laid` after nodes were added: new tensors are row-major.
+LaidOut with_row_major_tensors(LaidOut laid);
 
-// The node and nothing else, to be looked at alone; values of constants are left out.
-LaidOut alone(const LaidOut& laid, const ir::Node& n);
+// A graph of this node only, without the values of constants, to estimate it by itself.
+LaidOut single_node(const LaidOut& laid, const ir::Node& n);
 
-// Is the second of two ways to the same result the faster one?
+// Is `then` estimated faster than `now`? Both compute the same.
 using Faster = std::function<bool(const LaidOut& now, const LaidOut& then)>;
 
 }  // namespace assay::compiler

@@ -11,16 +11,15 @@ bool mentions_axes(const ir::Scalar& s) {
   return s.op == ir::ScalarOp::axis || std::any_of(s.args.begin(), s.args.end(), mentions_axes);
 }
 
-// One pair of neighbours of all nodes' outputs, `first_` and the next, and where each tensor has
-// it.
-class Pair {  // invariant: dims_[t]: the first of two dimensions of tensor t; -1: it does not move
-              // with them; -2: not known
+// Adjacent axes `first_` and `first_` + 1 of every node, and the dimensions they index.
+class AxisPair {  // invariant: dims_[t] is the first of two dimensions of tensor t that they index;
+                  // -1: they index none; -2: not known yet
  public:
-  Pair(const Problem& p, int first) : p_(p), first_(first), dims_(p.graph.tensors.size(), -2) {
+  AxisPair(const Problem& p, int first) : p_(p), first_(first), dims_(p.graph.tensors.size(), -2) {
     for (const ir::Node& n : p.graph.nodes) dims_[static_cast<size_t>(n.output)] = first;
   }
 
-  bool joins() {
+  bool collapses() {
     const std::vector<int64_t>& shape =
         p_.graph.tensors[static_cast<size_t>(p_.graph.nodes[0].output)].shape;
     for (const ir::Node& n : p_.graph.nodes) {
@@ -37,7 +36,7 @@ class Pair {  // invariant: dims_[t]: the first of two dimensions of tensor t; -
     return true;
   }
 
-  Problem joined() const {
+  Problem collapsed() const {
     Problem out = p_;
     for (size_t t = 0; t < dims_.size(); ++t) {
       if (dims_[t] < 0) continue;
@@ -47,13 +46,13 @@ class Pair {  // invariant: dims_[t]: the first of two dimensions of tensor t; -
       shape.erase(at + 1);
       out.layouts[t] = ir::row_major(static_cast<int>(shape.size()));
     }
-    for (ir::Node& n : out.graph.nodes) join(n);
+    for (ir::Node& n : out.graph.nodes) collapse(n);
     return out;
   }
 
  private:
-  // Without axes of which there is one value.
-  static ir::Index plain(const ir::Node& n, const ir::Index& i) {
+  // Without axes of extent 1, whose value is 0.
+  static ir::Index without_unit_axes(const ir::Node& n, const ir::Index& i) {
     return ir::substitute(i, [&](int v) {
       return n.axes[static_cast<size_t>(v)].extent == 1 ? ir::constant(0) : ir::variable(v);
     });
@@ -63,15 +62,15 @@ class Pair {  // invariant: dims_[t]: the first of two dimensions of tensor t; -
     const std::vector<int64_t>& shape = p_.graph.tensors[static_cast<size_t>(r.tensor)].shape;
     int found = -1;
     for (int d = 0; d < static_cast<int>(r.index.size()); ++d) {
-      const ir::Index i = plain(n, r.index[static_cast<size_t>(d)]);
+      const ir::Index i = without_unit_axes(n, r.index[static_cast<size_t>(d)]);
       if (!ir::depends_on(i, first_) && !ir::depends_on(i, first_ + 1)) continue;
-      if (found >= 0 && d == found + 1) continue;  // looked at with the one before it
-      const bool two = found < 0 && d + 1 < static_cast<int>(r.index.size()) &&
-                       i == ir::variable(first_) &&
-                       plain(n, r.index[static_cast<size_t>(d) + 1]) == ir::variable(first_ + 1) &&
-                       extent(n, 0) == shape[static_cast<size_t>(d)] &&
-                       extent(n, 1) == shape[static_cast<size_t>(d) + 1] && !r.guarded && !r.lookup;
-      if (!two) return false;
+      if (found >= 0 && d == found + 1) continue;  // checked with the one before it
+      const bool whole_pair =
+          found < 0 && d + 1 < static_cast<int>(r.index.size()) && i == ir::variable(first_) &&
+          without_unit_axes(n, r.index[static_cast<size_t>(d) + 1]) == ir::variable(first_ + 1) &&
+          extent(n, 0) == shape[static_cast<size_t>(d)] &&
+          extent(n, 1) == shape[static_cast<size_t>(d) + 1] && !r.guarded && !r.lookup;
+      if (!whole_pair) return false;
       found = d;
     }
     int& known = dims_[static_cast<size_t>(r.tensor)];
@@ -83,7 +82,7 @@ class Pair {  // invariant: dims_[t]: the first of two dimensions of tensor t; -
     return n.axes[static_cast<size_t>(first_ + which)].extent;
   }
 
-  void join(ir::Node& n) const {
+  void collapse(ir::Node& n) const {
     const auto at = n.axes.begin() + first_;
     const auto renumbered = [&](int v) { return ir::variable(v > first_ ? v - 1 : v); };
     for (ir::Read& r : n.reads) {
@@ -91,10 +90,10 @@ class Pair {  // invariant: dims_[t]: the first of two dimensions of tensor t; -
       std::vector<ir::Index> index;
       for (int d = 0; d < static_cast<int>(r.index.size()); ++d) {
         if (dim >= 0 && d == dim + 1) continue;
-        index.push_back(
-            dim >= 0 && d == dim
-                ? ir::variable(first_)
-                : ir::substitute(plain(n, r.index[static_cast<size_t>(d)]), renumbered));
+        index.push_back(dim >= 0 && d == dim
+                            ? ir::variable(first_)
+                            : ir::substitute(without_unit_axes(n, r.index[static_cast<size_t>(d)]),
+                                             renumbered));
       }
       r.index = std::move(index);
     }
@@ -120,7 +119,7 @@ Problem collapse_axes(Problem p) {
       return p.graph.nodes[0].axes[static_cast<size_t>(a)].extent == 1;
     };
     if (ones(first) || ones(first + 1)) continue;
-    if (Pair pair(p, first); pair.joins()) p = pair.joined();
+    if (AxisPair pair(p, first); pair.collapses()) p = pair.collapsed();
   }
   return p;
 }

@@ -14,7 +14,7 @@ const std::vector<int64_t>& shape_of(const ir::Graph& g, int tensor) {
   return g.tensors[static_cast<size_t>(tensor)].shape;
 }
 
-// Only extents of 1 come and go: every dimension is read at an axis or at 0.
+// Only dimensions of extent 1 are added or dropped: each is read at an axis or at 0.
 bool only_ones_differ(const ir::Node& n) {
   return std::all_of(n.reads[0].index.begin(), n.reads[0].index.end(), [](const ir::Index& i) {
     return i == ir::constant(0) ||
@@ -30,7 +30,7 @@ bool only_reshapes_read(const ir::Graph& g, const ir::Node& n) {
   });
 }
 
-// The operand in another shape, elements in the same order.
+// A read of the operand at the same row-major position as node `n`'s output.
 ir::Read reshaped_read(const ir::Graph& g, int tensor, const ir::Node& n) {
   const std::vector<ir::Range> ranges = ranges_of(n);
   ir::Index flat;
@@ -48,7 +48,7 @@ ir::Read reshaped_read(const ir::Graph& g, int tensor, const ir::Node& n) {
   return out;
 }
 
-// Per dimension of the operand the axis at which a map reads it, when it only reorders dimensions.
+// Per dimension of a map's operand, the axis that indexes it, if the map only permutes dimensions.
 std::optional<std::vector<int>> permutation_of(const ir::Graph& g, const ir::Node& m) {
   const std::vector<int64_t>& from = shape_of(g, m.reads[0].tensor);
   if (!only_ones_differ(m) || from.size() != m.axes.size()) return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<std::vector<int>> permutation_of(const ir::Graph& g, const ir::Nod
     used[a] = true;
     axis_of[d] = static_cast<int>(a);
   }
-  for (size_t d = 0; d < from.size(); ++d) {  // dimensions of extent 1 take the axes that are left
+  for (size_t d = 0; d < from.size(); ++d) {  // dimensions of extent 1 take the remaining axes
     if (axis_of[d] >= 0) continue;
     size_t a = 0;
     while (a < used.size() && (used[a] || m.axes[a].extent != from[d])) ++a;
@@ -78,9 +78,9 @@ bool permutes_all(const ir::Graph& g, const ir::Node& m) {
   return !any_left_out && permutation_of(g, m).has_value();
 }
 
-// Does a product with reuse read `r` across its storage: along its own last axis, but with another
-// dimension innermost? Its lanes lie apart then, and copying them together in the product costs
-// more than a step that transposes once. Constants are stored as they are read.
+// Are the lanes of a product with reuse strided in read `r`: its last axis indexes it, but another
+// dimension is innermost? Packing them inside the product costs more than one transposing step.
+// Constants never are, since programs pack them.
 bool reads_across(const ir::Graph& g, const ir::Node& product, const ir::Read& r) {
   if (!reuses_operands(g, product) || g.tensors[static_cast<size_t>(r.tensor)].constant >= 0)
     return false;
@@ -93,8 +93,7 @@ bool reads_across(const ir::Graph& g, const ir::Node& product, const ir::Read& r
   return along && !ir::depends_on(r.index[inner - 1], last);
 }
 
-// The readers of node `m`, each with the map in its indices; empty when one of them can not have
-// it.
+// The readers of map `m` with the map composed into their indices; empty if one can not have it.
 std::vector<ir::Node> readers_through(const ir::Graph& g, const ir::Node& m,
                                       const std::vector<int>& readers) {
   std::vector<ir::Node> out;
@@ -105,7 +104,7 @@ std::vector<ir::Node> readers_through(const ir::Graph& g, const ir::Node& m,
     const std::vector<ir::Range> ranges = ranges_of(reader);
     for (ir::Read& read : reader.reads) {
       if (read.tensor != m.output) continue;
-      // Leaving a tensor is leaving its permutation; of other maps that is not so.
+      // Guards survive a permutation, whose bounds are the operand's; other maps change them.
       if (read.lookup || (read.guarded && !permutes_all(g, m))) return {};
       const bool guarded = read.guarded;
       const double fill = read.fill;
@@ -140,7 +139,7 @@ void renumber_axes(ir::Scalar& s, const std::vector<int>& axis_of) {
   for (ir::Scalar& a : s.args) renumber_axes(a, axis_of);
 }
 
-// The read of `n` whose value it takes in registers, as fuse would let it; -1: none.
+// The read of `n` whose value it would take in registers as an epilogue; -1: none.
 int chained_read(const ir::Graph& g, int n) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
   for (size_t r = 0; r < node.reads.size(); ++r) {
@@ -150,8 +149,8 @@ int chained_read(const ir::Graph& g, int n) {
   return -1;
 }
 
-// Node `n` writes `output` instead, its axis d being axis axis_of[d] now; and so do the nodes whose
-// values it takes in registers, up to the reduction they follow.
+// Moves axis d of node `n` to axis_of[d] and its result to `output`; likewise the chain of nodes
+// before it, down to the reduction whose epilogue they are.
 void permute(ir::Graph& g, int n, const std::vector<int>& axis_of, int output) {
   const int chained = chained_read(g, n);
   int before = -1;
@@ -202,7 +201,7 @@ bool sink(ir::Graph& g, int m) {
 
 }  // namespace
 
-ir::Graph fold_maps(ir::Graph g) {
+ir::Graph fold(ir::Graph g) {
   for (int m = 0; m < static_cast<int>(g.nodes.size()); ++m) {
     const ir::Node& node = g.nodes[static_cast<size_t>(m)];
     if (!is_map(node)) continue;

@@ -12,7 +12,7 @@ namespace {
 
 using ir::ScalarOp;
 
-constexpr double kCheap = 2;  // operations that are computed again rather than stored and loaded
+constexpr double kCheapOperations = 2;  // recomputing them costs less than a store and a load
 
 bool only_simple(const ir::Scalar& s) {
   switch (s.op) {
@@ -35,45 +35,46 @@ bool is_cheap(const ir::Graph& g, const ir::Node& n) {
   const auto large = std::count_if(n.reads.begin(), n.reads.end(), [&](const ir::Read& r) {
     return 4 * ir::elements(g.tensors[static_cast<size_t>(r.tensor)]) > size;
   });
-  return large <= 1 && operations_of(n.body) <= kCheap && only_simple(n.body);
+  return large <= 1 && operations_of(n.body) <= kCheapOperations && only_simple(n.body);
 }
 
-// Does a reduction compute node `n` in its epilogue?
-bool rides(const ir::Graph& g, int n) {
+// Will node `n` be in the epilogue of a reduction?
+bool is_epilogue(const ir::Graph& g, int n) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
   if (node.combine != ir::Combiner::none) return false;
   for (const ir::Read& r : node.reads) {
     const int p = ir::producer_of(g, r.tensor);
     if (p < 0 || !can_follow(g, p, n)) continue;
-    if (g.nodes[static_cast<size_t>(p)].combine != ir::Combiner::none || rides(g, p)) return true;
+    if (g.nodes[static_cast<size_t>(p)].combine != ir::Combiner::none || is_epilogue(g, p))
+      return true;
   }
   return false;
 }
 
-bool wants(const ir::Graph& g, const ir::Node& reader, const ir::Node& n) {
+bool can_inline(const ir::Graph& g, const ir::Node& reader, const ir::Node& n) {
   const double size = static_cast<double>(ir::elements(g.tensors[static_cast<size_t>(n.output)]));
   return !is_product(reader) && !is_reshape(g, reader) && ir::points_of(reader) <= size;
 }
 
-// The readers with the node's body in them; nothing when it has to stay.
+// The readers with the node's body inlined; empty: one of them can not have it.
 std::vector<ir::Node> readers_with(const ir::Graph& g, int n, const std::vector<int>& readers) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
   std::vector<ir::Node> out;
   for (int r : readers) {
     const ir::Node& reader = g.nodes[static_cast<size_t>(r)];
-    if (!wants(g, reader, node)) return {};
-    std::optional<ir::Node> with = absorbed(reader, node);
+    if (!can_inline(g, reader, node)) return {};
+    std::optional<ir::Node> with = inlined(reader, node);
     if (!with) return {};
     out.push_back(std::move(*with));
   }
   return out;
 }
 
-bool may_go(const ir::Graph& g, int n, const std::vector<int>& readers) {
+bool is_candidate(const ir::Graph& g, int n, const std::vector<int>& readers) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
   if (node.combine != ir::Combiner::none || is_output(g, node.output) || readers.empty())
     return false;
-  if (is_map(node) || rides(g, n)) return false;  // maps: see fold
+  if (is_map(node) || is_epilogue(g, n)) return false;  // maps: see fold
   return readers.size() == 1 || is_cheap(g, node);
 }
 
@@ -82,7 +83,7 @@ struct Factor {
   int value = 0, factor = 1;  // reads of the scaling node
 };
 
-// x * f or x / f with f still along the reduce axes of the product that reads it at `at`.
+// x * f or x / f, where f does not depend on the reduce axes of the product that reads it at `at`.
 std::optional<Factor> factor_of(const ir::Graph& g, const ir::Node& scaling,
                                 const ir::Node& product, const ir::Read& at) {
   const ScalarOp op = scaling.body.op;
@@ -96,7 +97,7 @@ std::optional<Factor> factor_of(const ir::Graph& g, const ir::Node& scaling,
       scaling.body.args[0].operand == scaling.body.args[1].operand)
     return std::nullopt;
   const std::vector<ir::Range> ranges = ranges_of(product);
-  const auto still = [&](int read) {
+  const auto is_invariant = [&](int read) {
     const ir::Read r = composed(scaling.reads[static_cast<size_t>(read)], at.index, ranges);
     for (const ir::Index& i : r.index)
       for (int a = ir::spatial_count(g, product); a < static_cast<int>(product.axes.size()); ++a)
@@ -104,12 +105,12 @@ std::optional<Factor> factor_of(const ir::Graph& g, const ir::Node& scaling,
     return !r.guarded;
   };
   const int first = scaling.body.args[0].operand, second = scaling.body.args[1].operand;
-  if (still(second)) return Factor{op, first, second};
-  if (op == ScalarOp::mul && still(first)) return Factor{op, second, first};
+  if (is_invariant(second)) return Factor{op, first, second};
+  if (op == ScalarOp::mul && is_invariant(first)) return Factor{op, second, first};
   return std::nullopt;
 }
 
-// The product's output, scaled: a new node behind it takes the product's output tensor over.
+// Inserts a scaling after the product, which writes the product's former output tensor.
 void scale_behind(ir::Graph& g, int product, const ir::Read& factor, ScalarOp op) {
   ir::Node& p = g.nodes[static_cast<size_t>(product)];
   const int rank = ir::spatial_count(g, p);
@@ -130,7 +131,7 @@ void scale_behind(ir::Graph& g, int product, const ir::Read& factor, ScalarOp op
   g.nodes.insert(g.nodes.begin() + product + 1, std::move(scale));
 }
 
-// Takes one factor out of one operand of product `p`; false: there is none.
+// Moves one factor of an operand of product `p` behind it; false: there is none.
 bool postpone_one(ir::Graph& g, int p) {
   ir::Node& product = g.nodes[static_cast<size_t>(p)];
   for (size_t r = 0; r < product.reads.size(); ++r) {
@@ -142,7 +143,7 @@ bool postpone_one(ir::Graph& g, int p) {
       continue;
     const ir::Node& scaling = g.nodes[static_cast<size_t>(s)];
     const std::optional<Factor> f = factor_of(g, scaling, product, product.reads[r]);
-    if (!f || rides(g, s)) continue;
+    if (!f || is_epilogue(g, s)) continue;
     const double before = ir::points_of(scaling),
                  behind = static_cast<double>(
                      ir::elements(g.tensors[static_cast<size_t>(product.output)]));
@@ -172,10 +173,10 @@ void multiply_by_reciprocals(ir::Scalar& s) {
 
 }  // namespace
 
-ir::Graph absorb(ir::Graph g) {
+ir::Graph fuse_elementwise(ir::Graph g) {
   for (int n = 0; n < static_cast<int>(g.nodes.size()); ++n) {
     const std::vector<int> readers = ir::consumers_of(g, g.nodes[static_cast<size_t>(n)].output);
-    if (!may_go(g, n, readers)) continue;
+    if (!is_candidate(g, n, readers)) continue;
     std::vector<ir::Node> with = readers_with(g, n, readers);
     if (with.empty()) continue;
     for (size_t i = 0; i < readers.size(); ++i)

@@ -1,24 +1,27 @@
-// Elementwise nodes whose bodies their readers compute themselves, so that no step stands for them:
-// a centred value inside the sum of its squares, the parts of GELU, the parts of a normalisation.
+// Fuses elementwise nodes into their readers, and moves factors behind the sums that read them.
+//
+// Why: a step for an elementwise node reads and writes whole tensors for little arithmetic.
+// Inlined, GELU and the parts of a normalisation take one step, and a sum of squares centres its
+// values itself. Left alone: operands of products, which are packed as they are stored; nodes that
+// a reader would compute more often than once per element; and epilogues, which cost no step
+// already. Source: inlining of Halide (PLDI'13) and of Ansor (OSDI'20, section 4.1).
 #pragma once
 
 #include "ir/graph.h"
 
 namespace assay::compiler {
 
-// An elementwise node goes into all its readers, or stays. It goes when no reader computes it more
-// often than it has elements, several readers only if it is cheap and reads one large tensor; never
-// into a product, whose operands are best left as they are stored, and not when a reduction before
-// it takes it as an epilogue for nothing.
-ir::Graph absorb(ir::Graph g);
+// A node is inlined into all its readers or into none. With several readers it must be cheap and
+// read at most one large tensor, since each computes it again.
+ir::Graph fuse_elementwise(ir::Graph g);
 
-// f(x / c) = f(x * (1/c)), within a rounding, for f = exp, tanh, erf (GELU): a division takes as
-// long as a dozen products. Nowhere else: a floor might give 0 for 1.
+// f(x / c) = f(x * (1/c)) up to rounding, for f = exp, tanh, erf: a division takes as long as a
+// dozen products. For no other f: a floor could give 0 instead of 1.
 ir::Graph multiply_by_reciprocals(ir::Graph g);
 
-// x[m, k] * f[m] under a sum over k: the factor (or divisor) goes behind the sum, where there is
-// less of it to do, and its node disappears into the product's epilogue. Softmax's division, in
-// attention.
+// sum(k) (x[m, k] f[m]) y[k, n] = f[m] sum(k) x[m, k] y[k, n], for a factor or divisor f. The
+// scaling becomes the product's epilogue: softmax's division, in attention. Left alone where the
+// output has more elements than the scaled operand.
 ir::Graph postpone_factors(ir::Graph g);
 
 }  // namespace assay::compiler

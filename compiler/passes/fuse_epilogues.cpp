@@ -9,8 +9,8 @@ namespace assay::compiler {
 
 namespace {
 
-// Can `next` take the value of `last` in registers?
-bool joins(const ir::Graph& g, const ir::Node& last, const ir::Node& next) {
+// Does the form of `next` allow it? Other readers of `last` are not looked at.
+bool is_elementwise_on(const ir::Graph& g, const ir::Node& last, const ir::Node& next) {
   if (next.combine != ir::Combiner::none || is_output(g, last.output)) return false;
   if (std::any_of(next.reads.begin(), next.reads.end(),
                   [](const ir::Read& r) { return r.lookup.has_value(); }))
@@ -36,12 +36,12 @@ int anchor_of(const ir::Graph& g, int n) {
 
 bool can_follow(const ir::Graph& g, int last, int next) {
   const ir::Node &a = g.nodes[static_cast<size_t>(last)], &b = g.nodes[static_cast<size_t>(next)];
-  if (!joins(g, a, b) || ir::consumers_of(g, a.output).size() != 1) return false;
+  if (!is_elementwise_on(g, a, b) || ir::consumers_of(g, a.output).size() != 1) return false;
   return !has_functions(b.body) ||
          !reuses_operands(g, g.nodes[static_cast<size_t>(anchor_of(g, last))]);
 }
 
-std::vector<NodeChain> fuse(const ir::Graph& g, const std::vector<bool>& free) {
+std::vector<NodeChain> fuse_epilogues(const ir::Graph& g, const std::vector<bool>& free) {
   const auto is_free = [&](int n) { return !free.empty() && free[static_cast<size_t>(n)]; };
   std::vector<NodeChain> chains;
   std::vector<int> chain_of(g.nodes.size(), -1);
@@ -62,7 +62,7 @@ std::vector<NodeChain> fuse(const ir::Graph& g, const std::vector<bool>& free) {
     chains[static_cast<size_t>(joined)].push_back(n);
     chain_of[static_cast<size_t>(n)] = joined;
   }
-  // A chain runs when its last node could: everything its nodes read was written before.
+  // A chain stands where its last node stood, after everything that its nodes read.
   std::stable_sort(chains.begin(), chains.end(),
                    [](const NodeChain& a, const NodeChain& b) { return a.back() < b.back(); });
   return chains;

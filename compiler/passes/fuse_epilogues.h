@@ -1,6 +1,11 @@
-// Tile-graphs: each reduction (or lone elementwise node) takes the elementwise nodes that follow it
-// as an epilogue, handed over in registers (Welder, OSDI'23, 4.2: an edge connected at the register
-// level; Hidet, ASPLOS'23, 5.3: post-scheduling fusion).
+// Fuses epilogues: each reduction, or first elementwise node, and the elementwise nodes that follow
+// it become one chain, which one step computes. Values pass from node to node in registers.
+//
+// Why: a bias or an activation costs a few instructions there, and two passes over memory as a
+// step. Left alone: nodes of another shape, values with several readers, and functions (exp, erf)
+// behind a product with reuse. Their temporaries would take accumulators' registers in the inner
+// loop, too. Source: Welder, OSDI'23, section 4.2 (edges at the register level); Hidet, ASPLOS'23,
+// section 5.3 (post-scheduling fusion).
 #pragma once
 
 #include <vector>
@@ -11,18 +16,16 @@ namespace assay::compiler {
 
 using NodeChain = std::vector<int>;  // nodes of one tile-graph in order; front() is the anchor
 
-// Every node is in exactly one chain; chains are in an order in which they can run. A node joins
-// the chain before it when it has no reduction, reads that chain's value at its own position, is
-// the value's only reader, and has the same shape; nor does it call functions behind a product with
-// reuse: their constants and temporaries would take the registers of its accumulators, in the
-// innermost loop too, and cost more than a pass over memory. `free`: per node, computed by no step
-// (empty: none is); such a node is a chain of its own that nothing joins.
-std::vector<NodeChain> fuse(const ir::Graph& g, const std::vector<bool>& free = {});
+// Every node is in exactly one chain, and chains are in an order in which they can run. A node
+// joins a chain if `can_follow` holds for the chain's last node. `free`: per node, that no step
+// computes it (empty: none); such a node is a chain of its own.
+std::vector<NodeChain> fuse_epilogues(const ir::Graph& g, const std::vector<bool>& free = {});
 
-// Can node `next` take the value of node `last` in registers?
+// Can node `next` take the value of node `last` in registers? It has no reduction and the same
+// shape, reads `last` at its own position and is its only reader.
 bool can_follow(const ir::Graph& g, int last, int next);
 
-// The chain as a graph of its own with neutral names, so that equal shapes give equal graphs.
+// The chain as a graph of its own. Names are neutral, so equal chains give equal graphs.
 struct ChainGraph {
   ir::Graph graph;
   std::vector<int> tensors;  // per tensor of `graph`, its id in the whole graph

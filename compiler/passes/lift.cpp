@@ -11,8 +11,8 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-// Where one row-major position of `from` lies in `to`: an index per dimension of `to`, over axes
-// with the extents of `from`.
+// The same row-major position in `to`: an index per dimension of `to`, over axes with the extents
+// of `from`.
 std::vector<ir::Index> same_place(const Shape& from, const Shape& to) {
   std::vector<ir::Range> ranges;
   for (int64_t e : from) ranges.push_back({0, e - 1});
@@ -31,7 +31,7 @@ const Shape& shape_of(const ir::Graph& g, int tensor) {
   return g.tensors[static_cast<size_t>(tensor)].shape;
 }
 
-// Is tensor `x` the end of a reduction's chain, for node `reader` alone?
+// Is tensor `x` the result of a reduction and its epilogue, read by node `reader` only?
 bool ends_a_chain(const ir::Graph& g, int x, int reader) {
   int p = ir::producer_of(g, x);
   if (p < 0 || is_output(g, x) || ir::consumers_of(g, x) != std::vector<int>{reader}) return false;
@@ -47,8 +47,8 @@ bool ends_a_chain(const ir::Graph& g, int x, int reader) {
   return true;
 }
 
-// The read of node `n` behind which it could be an epilogue in another shape; -1: none. Either it
-// reads at the same place of another shape itself, or through a reshape.
+// The read of node `n` whose producer it could follow as an epilogue in another shape; -1: none. It
+// reads the same position of that shape itself, or through a reshape.
 int lifted_read(const ir::Graph& g, int n, int& source) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
   const Shape& own = shape_of(g, node.output);
@@ -72,7 +72,8 @@ int lifted_read(const ir::Graph& g, int n, int& source) {
   return -1;
 }
 
-// A node that gives `tensor` the shape `to`, before node `at`.
+// Inserts a reshape of `tensor` to `to` before node `at`; its output, a new tensor if `output` is
+// -1.
 int insert_reshape(ir::Graph& g, int tensor, const Shape& to, int at, int output) {
   if (output < 0) {
     ir::Tensor t = g.tensors[static_cast<size_t>(tensor)];
@@ -96,16 +97,15 @@ int insert_reshape(ir::Graph& g, int tensor, const Shape& to, int at, int output
   return output;
 }
 
-// Tensors of rank 4 and more may be stored in blocks; a reshape of them may cost a copy.
-bool surely_plain(const Shape& s) { return s.size() < 4; }
+// Tensors of rank 4 and more may be blocked, and reshaping those costs a copy.
+bool surely_row_major(const Shape& s) { return s.size() < 4; }
 
-// Node `n` over the shape of `source` instead of its own; false: something else that it reads does
-// not allow it.
+// Rewrites node `n` over the shape of `source`; false: another read does not allow it.
 bool lift(ir::Graph& g, int n, int lifted, int source) {
   const ir::Node old = g.nodes[static_cast<size_t>(n)];
   const Shape from = shape_of(g, source), own = shape_of(g, old.output);
   const std::vector<ir::Index> place = same_place(from, own);
-  const bool free = surely_plain(from) && surely_plain(own);
+  const bool free = surely_row_major(from) && surely_row_major(own);
   ir::Node node = old;
   node.axes.clear();
   for (size_t d = 0; d < from.size(); ++d) node.axes.push_back({"i" + std::to_string(d), from[d]});

@@ -11,8 +11,10 @@ constexpr int64_t kAlignment = 64;
 
 int64_t aligned(int64_t bytes, int64_t to = kAlignment) { return (bytes + to - 1) / to * to; }
 
-// With what keeps the next one off its place in a page.
-int64_t spaced(int64_t bytes) { return bytes < kPage ? bytes : aligned(bytes, kPage) + kApart; }
+// Bytes to the next tensor, which begins at another page offset.
+int64_t spaced(int64_t bytes) {
+  return bytes < kPage ? bytes : aligned(bytes, kPage) + kPageStagger;
+}
 
 struct Life {
   int tensor = -1;
@@ -53,7 +55,7 @@ bool overlap_in_time(const Life& a, const Life& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-// Zeroed tensors that share storage take exactly the same place.
+// Zeroed tensors that share storage have exactly the same offset.
 int64_t find_offset(const ir::Plan& plan, const Life& life, const std::vector<Placed>& placed) {
   const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(life.tensor)];
   std::vector<std::pair<int64_t, int64_t>> taken;  // [begin, end)

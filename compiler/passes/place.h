@@ -1,22 +1,24 @@
-// Where tensors lie: one arena for everything that is written, reused as lifetimes end; one file
-// for constants.
+// Places tensors: one arena for everything that is written, whose storage is reused as lifetimes
+// end, and one file for constants.
+//
+// Why: a smaller arena stays in the caches. Best fit by size, largest first.
+// Left alone: views; tensors in one storage are one tensor of the plan (storage_of in fold.h).
+// Source: greedy by size (Pisarchyk and Lee, 2020).
 #pragma once
 
 #include "ir/plan.h"
 
 namespace assay::compiler {
 
-// Arrays that begin at the same place of a page take the same sets of caches, row by row where rows
-// are pages apart, and a core takes loads from one for what it has just stored to the other (by the
-// low 12 bits of addresses): kernels take up to eight times as long. So each begins so much further
-// in its page than the one before: whole lines of GPUs, sixteen places.
-inline constexpr int64_t kPage = 4096, kApart = 1280;
+// Arrays at the same page offset map to the same cache sets. A load from one also waits for a store
+// to the other, since the store buffer compares the low 12 bits of addresses (4K aliasing). Kernels
+// took up to eight times as long. So page offsets of successive arrays differ by kPageStagger
+// bytes: whole lines of GPUs, and sixteen different offsets.
+inline constexpr int64_t kPage = 4096, kPageStagger = 1280;
 
 // Fills offset and bytes of all tensors, and the plan's arena_bytes and weights_bytes. Inputs and
-// outputs are alive throughout. A zeroed tensor (its padding must stay zero) shares storage only
-// with tensors of the same shape and layout, whose writes spare the same padding. Best fit by size,
-// largest first; offsets are multiples of 64 bytes, those of tensors that follow one of a page or
-// more kApart off its place in a page.
+// outputs live throughout. A zeroed tensor, whose padding must stay zero, shares storage only with
+// tensors of the same shape and layout, which write no padding. Offsets are multiples of 64 bytes.
 void place(ir::Plan& plan);
 
 }  // namespace assay::compiler

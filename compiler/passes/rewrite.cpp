@@ -19,8 +19,8 @@ ir::Index flat_index(const std::vector<int64_t>& shape) {
   return flat;
 }
 
-// Equal reads become one, those that the body does not use go.
-void compact(ir::Node& n) {
+// Merges equal reads and drops those that the body does not use.
+void merge_reads(ir::Node& n) {
   std::vector<ir::Read> kept;
   const auto keep = [&](auto& self, int read) -> int {
     ir::Read r = n.reads[static_cast<size_t>(read)];
@@ -37,7 +37,7 @@ void compact(ir::Node& n) {
   n.reads = std::move(kept);
 }
 
-// The value of axis `axis` where it is `at`: a number, an axis, or nothing simple.
+// An axis' value where it is `at`, as a scalar; nullopt: neither an axis nor a number.
 std::optional<ir::Scalar> axis_at(const ir::Index& at) {
   if (at.terms.empty()) return ir::number(static_cast<double>(at.offset));
   const ir::Term& t = at.terms[0];
@@ -145,7 +145,7 @@ ir::Read composed(const ir::Read& r, const std::vector<ir::Index>& at, ir::Range
   return out;
 }
 
-std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& producer) {
+std::optional<ir::Node> inlined(const ir::Node& reader, const ir::Node& producer) {
   ir::Node out = reader;
   const std::vector<ir::Range> ranges = ranges_of(reader);
   for (size_t r = 0; r < reader.reads.size(); ++r) {
@@ -165,7 +165,7 @@ std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& produce
     }
     replace(out.body, static_cast<int>(r), *body);
   }
-  compact(out);
+  merge_reads(out);
   if (operations_of(out.body) > kMostOperations || out.reads.size() > kMostReads)
     return std::nullopt;
   return out;

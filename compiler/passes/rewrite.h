@@ -1,7 +1,8 @@
-// What the passes over graphs share: reading through a node, and taking its body over.
+// Rewriting of nodes, which the passes over graphs share: reading through a node, inlining its
+// body.
 //
-// A node out[i] = body(t[f(i)]) that is read at out[j] is the same as reading t at f(j):
-// composition of indices. It is exact, whatever the nodes are.
+// Reading a node out[i] = body(t[f(i)]) at out[j] is evaluating its body with t read at f(j):
+// indices compose. It is exact for every node.
 #pragma once
 
 #include <optional>
@@ -16,10 +17,10 @@ std::vector<ir::Range> ranges_of(const ir::Node& n);  // the values of its axes
 bool affine(const ir::Index& i);  // no division, no modulo
 bool affine(const ir::Read& r);
 
-// Each dimension is read at the position of its own axis; along an extent of 1 that is 0.
+// Is every dimension indexed by its own axis, or by 0 where its extent is 1?
 bool is_identity(const ir::Graph& g, const ir::Read& r);
 
-// A node that only moves elements: one read, unguarded, nothing done to it.
+// A map: a node that only moves elements, with one unguarded read and no arithmetic.
 bool is_map(const ir::Node& n);
 
 // A map that keeps the row-major order of all elements, whatever their shape.
@@ -28,7 +29,7 @@ bool is_reshape(const ir::Graph& g, const ir::Node& n);
 // A sum of products of two operands.
 bool is_product(const ir::Node& n);
 
-// A sum of products whose operands are both used again and again: it keeps many accumulators.
+// A sum of products whose operands are both reused, so it keeps many accumulators.
 bool reuses_operands(const ir::Graph& g, const ir::Node& n);
 
 // Does the body call functions (exp, erf, ...)?
@@ -36,15 +37,15 @@ bool has_functions(const ir::Scalar& body);
 
 bool is_output(const ir::Graph& g, int tensor);
 
-// `r`, over the axes of a node whose output is read at `at`, over the axes with `ranges` instead.
+// The read `r` of a node whose output is read at `at`, over the reader's axes with `ranges`.
 ir::Read composed(const ir::Read& r, const std::vector<ir::Index>& at, ir::Ranges ranges);
 
-// `reader` with `producer`'s body in the place of its output; nullopt where an index can not say
-// so, or the body would become too large.
-std::optional<ir::Node> absorbed(const ir::Node& reader, const ir::Node& producer);
+// `reader` with `producer`'s body inlined; nullopt: no index expresses it, or the body becomes too
+// large.
+std::optional<ir::Node> inlined(const ir::Node& reader, const ir::Node& producer);
 
-// `body` where the axes it was written over are at `at`, its reads numbered from `first`; nullopt:
-// the value of an axis would be no plain axis.
+// `body` with its axes replaced by `at` and its reads numbered from `first`; nullopt: the value of
+// an axis would be neither an axis nor a number.
 std::optional<ir::Scalar> body_at(const ir::Scalar& body, const std::vector<ir::Index>& at,
                                   int first);
 

@@ -11,4 +11,10 @@ std::vector<ir::Queue> schedule(int64_t groups, int units) {
   return out;
 }
 
+void schedule(ir::Plan& plan) {
+  for (ir::Step& step : plan.steps)
+    step.queues =
+        schedule(ir::group_count(plan.programs[static_cast<size_t>(step.program)]), plan.units);
+}
+
 }  // namespace assay::compiler

@@ -9,12 +9,10 @@ namespace assay::compiler {
 
 namespace {
 
-constexpr int64_t kMostCounted = int64_t{1}
-                                 << 24;  // vectors of a row: numbers that f32 tells apart
-constexpr int64_t kFewestVectors =
-    4;  // of a row: adding the parts up costs as much as one and a half
+constexpr int64_t kMostVectors = int64_t{1} << 24;  // of a row: integers that f32 holds exactly
+constexpr int64_t kFewestVectors = 4;  // of a row: summing the parts costs as much as 1.5 of them
 
-// The axis whose neighbours are neighbours in memory; -1: none, or not by plain steps of one.
+// The axis along which read `r` is contiguous in memory; -1: none.
 int innermost(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   const std::vector<int64_t>& shape = g.tensors[static_cast<size_t>(r.tensor)].shape;
   size_t d = shape.size();
@@ -26,8 +24,8 @@ int innermost(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   return -1;
 }
 
-// Does what is read change along the reduction? What does not is one number for a whole row.
-bool changes_along(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+// Does the read depend on a reduce axis? Otherwise it is one number for a whole row.
+bool depends_on_reduction(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   for (int a = ir::spatial_count(g, n); a < static_cast<int>(n.axes.size()); ++a)
     if (std::any_of(r.index.begin(), r.index.end(),
                     [&](const ir::Index& i) { return ir::depends_on(i, a); }))
@@ -35,8 +33,8 @@ bool changes_along(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   return false;
 }
 
-// Is there an axis of results that share what is read?
-bool is_used_again(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
+// Is there a spatial axis along which the read is reused?
+bool is_reused(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   for (int a = 0; a < ir::spatial_count(g, n); ++a)
     if (n.axes[static_cast<size_t>(a)].extent > 1 &&
         std::none_of(r.index.begin(), r.index.end(),
@@ -45,44 +43,44 @@ bool is_used_again(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   return false;
 }
 
-bool speaks_of(const ir::Scalar& body, int axis) {
+bool uses_axis(const ir::Scalar& body, int axis) {
   return (body.op == ir::ScalarOp::axis && body.operand == axis) ||
          std::any_of(body.args.begin(), body.args.end(),
-                     [&](const ir::Scalar& s) { return speaks_of(s, axis); });
+                     [&](const ir::Scalar& s) { return uses_axis(s, axis); });
 }
 
-// The reduce axis along which all operands have their neighbours; -1: none, or one of them is a
-// constant, which is stored as its reader likes it.
+// The reduce axis along which all operands are contiguous; -1: none, or an operand is a constant,
+// which is packed anyway.
 int row_axis(const ir::Graph& g, const ir::Node& n, int width, bool ragged) {
   if (n.combine == ir::Combiner::none) return -1;
   int found = -1;
   for (const ir::Read& r : n.reads) {
     if (r.lookup || r.guarded) return -1;
-    if (!changes_along(g, n, r)) continue;
-    if (ragged && is_used_again(g, n, r)) return -1;
+    if (!depends_on_reduction(g, n, r)) continue;
+    if (ragged && is_reused(g, n, r)) return -1;
     const int a = innermost(g, n, r);
     if (a < 0 || !ir::is_reduce(g, n, a) || (found >= 0 && a != found) ||
         g.tensors[static_cast<size_t>(r.tensor)].constant >= 0)
       return -1;
     found = a;
   }
-  if (found < 0 || speaks_of(n.body, found)) return -1;
+  if (found < 0 || uses_axis(n.body, found)) return -1;
   const int64_t extent = n.axes[static_cast<size_t>(found)].extent;
-  if (extent % width != 0 && (!ragged || extent / width >= kMostCounted)) return -1;
+  if (extent % width != 0 && (!ragged || extent / width >= kMostVectors)) return -1;
   return extent >= kFewestVectors * width ? found : -1;
 }
 
-// `body` over axes of which those from `from` on have moved one further.
-ir::Scalar moved(ir::Scalar body, int from) {
+// `body` after an axis was inserted at `from`.
+ir::Scalar renumbered(ir::Scalar body, int from) {
   if (body.op == ir::ScalarOp::axis && body.operand >= from) ++body.operand;
-  for (ir::Scalar& s : body.args) s = moved(std::move(s), from);
+  for (ir::Scalar& s : body.args) s = renumbered(std::move(s), from);
   return body;
 }
 
-// Lanes at `extent` and beyond add nothing: they take the number that a reduction begins with.
-// Those are of the last vector alone, and a vector's number and a lane's are small: their place in
-// the row, taken as one number, would not be exact from 2^24 on.
-void leave_out_beyond(ir::Node& n, int vectors, int lane, int64_t extent) {
+// Masks lanes at `extent` and beyond with the identity of the reduction. Only the last vector has
+// such lanes. Vector and lane are compared separately, since f32 holds a position exactly only
+// below 2^24.
+void mask_beyond(ir::Node& n, int vectors, int lane, int64_t extent) {
   const auto below = [](int a, int64_t end) {
     ir::Scalar s;
     s.op = ir::ScalarOp::axis;
@@ -100,8 +98,8 @@ void leave_out_beyond(ir::Node& n, int vectors, int lane, int64_t extent) {
                             [&](const ir::Index& i) { return ir::depends_on(i, vectors); });
 }
 
-// The node that leaves a vector of parts in `output`: a spatial axis of lanes more, and `axis` so
-// much shorter.
+// The node that writes a vector of partial sums per row to `output`: one more spatial axis of
+// `width` lanes, and `axis` shorter by that factor.
 ir::Node parts_of(const ir::Graph& g, const ir::Node& n, int axis, int width, int output) {
   const int spatial = ir::spatial_count(g, n);
   ir::Node out = n;
@@ -117,8 +115,8 @@ ir::Node parts_of(const ir::Graph& g, const ir::Node& n, int axis, int width, in
   }
   const std::vector<ir::Range> ranges = ranges_of(out);
   for (ir::Read& r : out.reads) r = composed(r, at, ranges);
-  out.body = moved(std::move(out.body), spatial);
-  if (extent % width != 0) leave_out_beyond(out, axis + 1, spatial, extent);
+  out.body = renumbered(std::move(out.body), spatial);
+  if (extent % width != 0) mask_beyond(out, axis + 1, spatial, extent);
   return out;
 }
 
@@ -135,9 +133,9 @@ ir::Node sum_of_parts(const ir::Graph& g, const ir::Node& n, int width, int part
   return out;
 }
 
-constexpr int64_t kLeastPart = 64;  // of a sum
+constexpr int64_t kShortestPart = 64;  // elements of a sum
 
-// Its longest reduction in parts: the axis, and how many of them; 1: it stays.
+// The longest reduce axis and the number of parts to split it into; 1: it is not split.
 std::pair<int, int64_t> parts_of_sum(const ir::Graph& g, const ir::Node& n, double results) {
   if (n.combine != ir::Combiner::sum) return {-1, 1};
   const int spatial = ir::spatial_count(g, n);
@@ -149,12 +147,12 @@ std::pair<int, int64_t> parts_of_sum(const ir::Graph& g, const ir::Node& n, doub
     if (longest < 0 ||
         n.axes[static_cast<size_t>(a)].extent > n.axes[static_cast<size_t>(longest)].extent)
       longest = a;
-  if (longest < 0 || speaks_of(n.body, longest)) return {-1, 1};
+  if (longest < 0 || uses_axis(n.body, longest)) return {-1, 1};
   for (const ir::Read& r : n.reads)
     if (r.lookup || !affine(r)) return {-1, 1};
   const int64_t extent = n.axes[static_cast<size_t>(longest)].extent;
   int64_t parts =
-      static_cast<int64_t>(std::min(results / there, static_cast<double>(extent / kLeastPart)));
+      static_cast<int64_t>(std::min(results / there, static_cast<double>(extent / kShortestPart)));
   while (parts > 1 && extent % parts != 0) --parts;
   return {longest, std::max<int64_t>(1, parts)};
 }
@@ -171,7 +169,7 @@ ir::Node part_of_sum(const ir::Node& n, int axis, int64_t parts, int output) {
     at.push_back(a == axis ? ir::variable(0, length) + ir::variable(a + 1) : ir::variable(a + 1));
   const std::vector<ir::Range> ranges = ranges_of(out);
   for (ir::Read& r : out.reads) r = composed(r, at, ranges);
-  out.body = moved(std::move(out.body), 0);
+  out.body = renumbered(std::move(out.body), 0);
   return out;
 }
 
@@ -189,12 +187,8 @@ ir::Node sum_over_parts(const ir::Graph& g, const ir::Node& n, int64_t parts, in
   return out;
 }
 
-}  // namespace
-
-namespace {
-
-// The node in its parts; false: it stays as it is.
-bool put_in_parts(ir::Graph& to, const ir::Node& n, double results) {
+// Adds the node to `to` in parts; false: it is not to be split, and nothing is added.
+bool add_in_parts(ir::Graph& to, const ir::Node& n, double results) {
   const auto [axis, parts] = parts_of_sum(to, n, results);
   if (parts <= 1) return false;
   ir::Tensor partial = to.tensors[static_cast<size_t>(n.output)];
@@ -212,19 +206,19 @@ bool put_in_parts(ir::Graph& to, const ir::Node& n, double results) {
 
 LaidOut split_long_sums(LaidOut laid, double results, const Faster& faster) {
   for (const ir::Node& n : std::exchange(laid.graph.nodes, {})) {
-    const LaidOut now = alone(laid, n);
+    const LaidOut now = single_node(laid, n);
     LaidOut then = now;
     then.graph.nodes.clear();
-    const bool splits = put_in_parts(then.graph, n, results);
-    if (splits && faster(now, with_new_tensors_laid_out(std::move(then))))
-      put_in_parts(laid.graph, n, results);
+    const bool splits = add_in_parts(then.graph, n, results);
+    if (splits && faster(now, with_row_major_tensors(std::move(then))))
+      add_in_parts(laid.graph, n, results);
     else
       laid.graph.nodes.push_back(n);
   }
-  return with_new_tensors_laid_out(std::move(laid));
+  return with_row_major_tensors(std::move(laid));
 }
 
-ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged) {
+ir::Graph split_reductions(const ir::Graph& g, int width, bool ragged) {
   if (width <= 1) return g;
   ir::Graph out = g;
   out.nodes.clear();

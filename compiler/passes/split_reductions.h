@@ -1,11 +1,9 @@
-// Reductions along the innermost dimension, in as many parts as a vector has lanes.
+// Splits reductions into parts that are computed in parallel, and a short sum of the parts.
 //
-//   out[i] = sum over k of f(x[i, k])   ->   part[i, l] = sum over m of f(x[i, m w + l]),   out[i]
-//   = sum over l of part[i, l]
-//
-// The lanes of one row are neighbours, those of different rows lie apart and are gathered one by
-// one. What is left to gather is w / |k| of it. Source: Hidet's parallel-k (ASPLOS'23), with a
-// vector's lanes for parts.
+// Why: lanes of different rows are strided and gathered one by one, lanes along a row are
+// contiguous. On waves, a long sum of few results leaves most lanes idle, and the few wait for
+// their loads. Left alone: constants, which are packed; guarded reads and lookups; short rows.
+// Source: Hidet's parallel-k (ASPLOS'23), known as split-K.
 #pragma once
 
 #include "compiler/passes/choose_layouts.h"
@@ -13,17 +11,21 @@
 
 namespace assay::compiler {
 
-// `width`: lanes of a vector; 1: nothing is split. `ragged`: also rows that are no multiple of it,
-// the last of whose vectors is not full; and no product whose operands are used again, which has
-// better lanes than its rows (threads: those are waves).
-ir::Graph split_row_reductions(const ir::Graph& g, int width, bool ragged = false);
-
-// Sums of few results, each so long that the waves there are would wait for their loads most of the
-// time: in parts side by side, added up at the end, where `faster` says so. `results`: as many as
-// keep a device busy. Source: Hidet's parallel-k (ASPLOS'23).
+// A reduction along the innermost dimension in as many parts as a vector has lanes:
 //
-//   out[i] = sum over k of f(i, k)   ->   part[p, i] = sum over m of f(i, p K/P + m),   out[i] =
-//   sum over p of part[p, i]
+//   out[i] = sum(k) f(i, k)   ->   part[i, l] = sum(m) f(i, m w + l),   out[i] = sum(l) part[i, l]
+//
+// What remains to gather is w / |k| of it. `width`: w; 1: nothing is split. `ragged`: also rows
+// whose length is no multiple of w, and no product with reuse, which has better lanes than its rows
+// (waves).
+ir::Graph split_reductions(const ir::Graph& g, int width, bool ragged = false);
+
+// A long sum in P parts of consecutive elements, where `faster` agrees:
+//
+//   out[i] = sum(k) f(i, k)   ->   part[p, i] = sum(m) f(i, p K/P + m),   out[i] = sum(p) part[p,
+//   i]
+//
+// `results`: partial sums that keep the device busy; sums with fewer results are split.
 LaidOut split_long_sums(LaidOut laid, double results, const Faster& faster);
 
 }  // namespace assay::compiler

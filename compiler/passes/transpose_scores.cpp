@@ -9,9 +9,9 @@ namespace assay::compiler {
 
 namespace {
 
-constexpr int64_t kFewestRows = 16;  // fewer would leave lanes empty
+constexpr int64_t kFewestRows = 16;  // fewer leave lanes idle
 
-struct Group {  // tensors of one shape that are turned together, and who writes them
+struct Group {  // tensors of one shape that are transposed together, and the nodes that write them
   std::set<int> tensors, writers;
   int rank = 0;
   int reductions = 0;  // along the last dimension
@@ -22,7 +22,7 @@ bool depends(const ir::Read& r, int axis) {
                      [&](const ir::Index& i) { return ir::depends_on(i, axis); });
 }
 
-// Each of the last two axes moves one of the operands, neither of them a constant.
+// Does each of the last two axes index one operand, neither of them a constant?
 bool is_symmetric(const ir::Graph& g, const ir::Node& n) {
   const int rank = ir::spatial_count(g, n);
   if (!is_product(n) || n.reads.size() != 2 || rank < 2) return false;
@@ -35,16 +35,16 @@ bool is_symmetric(const ir::Graph& g, const ir::Node& n) {
   return depends(n.reads[0], rank - 1) != depends(n.reads[1], rank - 1);
 }
 
-// Does everything that `n` reads beside the group stay as cheap to read?
-bool others_stay_cheap(const ir::Node& n, const Group& group) {
+// Are reads of `n` outside the group as cheap after transposing? They depend on one of both axes.
+bool other_reads_stay_cheap(const ir::Node& n, const Group& group) {
   return std::all_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& r) {
     return group.tensors.contains(r.tensor) ||
            (!r.lookup && !(depends(r, group.rank - 2) && depends(r, group.rank - 1)));
   });
 }
 
-// Can reader `n` of `tensor` live with it turned? Elementwise readers are turned too.
-bool agrees(const ir::Graph& g, int n, int tensor, Group& group) {
+// Can reader `n` read `tensor` transposed? Elementwise readers join the group.
+bool allows_transpose(const ir::Graph& g, int n, int tensor, Group& group) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
   const auto last = static_cast<size_t>(group.rank) - 1;
   if (node.combine == ir::Combiner::none) {
@@ -61,14 +61,14 @@ bool agrees(const ir::Graph& g, int n, int tensor, Group& group) {
     if (r.tensor != tensor) continue;
     if (r.guarded || r.lookup) return false;
     const int spatial = ir::spatial_count(g, node);
-    if (is_product(node) && depends(r, spatial - 1)) return false;  // its lanes lie along the rows
+    if (is_product(node) && depends(r, spatial - 1)) return false;  // its lanes are along the rows
     const auto& terms = r.index[last].terms;
     if (!is_product(node) && terms.size() == 1 && terms[0].var >= spatial) ++group.reductions;
   }
   return true;
 }
 
-// The group around product `p`; empty when something does not agree.
+// The tensors to transpose with product `p`'s output; empty: a reader does not allow it.
 Group group_of(const ir::Graph& g, int p) {
   const ir::Node& product = g.nodes[static_cast<size_t>(p)];
   Group group;
@@ -86,12 +86,12 @@ Group group_of(const ir::Graph& g, int p) {
     if (is_output(g, tensor)) return {};
     for (int n : ir::consumers_of(g, tensor)) {
       const size_t before = group.tensors.size();
-      if (!agrees(g, n, tensor, group)) return {};
+      if (!allows_transpose(g, n, tensor, group)) return {};
       if (group.tensors.size() > before) open.push_back(g.nodes[static_cast<size_t>(n)].output);
     }
   }
   const bool cheap = std::all_of(group.writers.begin(), group.writers.end(), [&](int n) {
-    return n == p || others_stay_cheap(g.nodes[static_cast<size_t>(n)], group);
+    return n == p || other_reads_stay_cheap(g.nodes[static_cast<size_t>(n)], group);
   });
   return cheap && group.reductions > 0 ? group : Group{};
 }
@@ -101,8 +101,8 @@ void swap_axes(ir::Scalar& s, int a, int b) {
   for (ir::Scalar& arg : s.args) swap_axes(arg, a, b);
 }
 
-// The writers' last two axes change places, and so do the last two dimensions of what they write.
-void turn(ir::Graph& g, const Group& group) {
+// Swaps the last two axes of the writers and the last two dimensions of what they write.
+void transpose(ir::Graph& g, const Group& group) {
   const int a = group.rank - 2, b = group.rank - 1;
   const auto i = static_cast<size_t>(a), j = static_cast<size_t>(b);
   for (int n : group.writers) {
@@ -123,8 +123,8 @@ void turn(ir::Graph& g, const Group& group) {
       if (group.tensors.contains(r.tensor)) std::swap(r.index[i], r.index[j]);
 }
 
-// The operand that moves with the product's last axis, with that dimension innermost: a transpose
-// before the product, where it is not so already.
+// Inserts a transpose before the product if the dimension that its last axis indexes is not
+// innermost in the operand.
 void transpose_operand(ir::Graph& g, int& product) {
   const int last = ir::spatial_count(g, g.nodes[static_cast<size_t>(product)]) - 1;
   for (size_t k = 0; k < 2; ++k) {
@@ -167,12 +167,12 @@ void transpose_operand(ir::Graph& g, int& product) {
 
 }  // namespace
 
-ir::Graph transpose_row_reductions(ir::Graph g) {
+ir::Graph transpose_scores(ir::Graph g) {
   for (int n = 0; n < static_cast<int>(g.nodes.size()); ++n) {
     if (!is_symmetric(g, g.nodes[static_cast<size_t>(n)])) continue;
     const Group group = group_of(g, n);
     if (group.tensors.empty()) continue;
-    turn(g, group);
+    transpose(g, group);
     transpose_operand(g, n);
   }
   return g;

@@ -6,7 +6,6 @@
 #include "lower/count.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
-#include "simulator/waves.h"
 
 namespace assay::compiler {
 
@@ -27,11 +26,10 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
   return true;
 }
 
-// Are there more vectors alive in the innermost loop than registers, if only by what a compiler
-// puts there? The waves of a group have them all at once.
+// Are more vectors live in the innermost loop than there are registers? Values that a compiler
+// hoists count too. All waves of a group hold theirs at once.
 bool spills(const ir::Program& p, const model::Machine& m) {
-  if (m.simt)
-    return simulator::waves_per_group(p) * simulator::registers_of_wave(p) > m.vector_registers;
+  if (m.simt) return simulator::registers_per_group(p) > m.vector_registers;
   if (!p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
   return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) >
          m.vector_registers;
@@ -41,7 +39,7 @@ bool faster(const Candidate& a, const Candidate& b) {
   return a.estimate.seconds < b.estimate.seconds;
 }
 
-// Bytes that come from caches and memories which units share, or go there.
+// Traffic of caches and memories that units share, both directions.
 double shared_bytes(const Candidate& c) {
   double sum = 0;
   for (const model::LevelUse& u : c.estimate.levels)
@@ -49,9 +47,9 @@ double shared_bytes(const Candidate& c) {
   return sum;
 }
 
-// Puts in front, of those as fast as the fastest as far as anybody can tell, the one that moves
-// least through what is shared, if that is clearly less: other guests fill it, too, and no profile
-// says when. Not on devices of threads, which guests have to themselves.
+// Of the candidates whose times the model can not tell from the fastest, the one with the least
+// traffic through shared levels goes first, if its traffic is clearly less. Co-tenants use those
+// levels too, and no profile says when. A GPU belongs to one guest, so its order stays.
 void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
   if (sorted.empty() || m.simt) return;
   const auto alike = std::find_if(sorted.begin(), sorted.end(), [&](const Candidate& c) {
@@ -68,7 +66,7 @@ void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
 
 std::vector<Choice> choices_for(const Space& s, bool printed) {
   const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
-                                      [](const model::Level& l) { return l.on_chip_explicit; });
+                                      [](const model::Level& l) { return l.is_scratchpad; });
   if (s.machine.simt && printed) {
     std::vector<Choice> all = wave_choices(s);
     if (!scratchpad || !s.dense) return all;
@@ -101,8 +99,8 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
       ++out.pruned;
       continue;
     }
-    candidate.estimate =
-        simulator::estimate(candidate.program, m, before, where, nullptr, simulator::Words::none);
+    candidate.estimate = simulator::estimate(candidate.program, m, before, where, nullptr,
+                                             simulator::TermDetail::none);
     ++out.evaluated;
     candidates.push_back(std::move(candidate));
   }

@@ -1,10 +1,11 @@
-// Construction instead of search: for one tile-graph a few hundred aligned programs, estimated, the
-// best re-scored with exact counts (Roller, OSDI'22, section 3.3; Hidet's hardware-centric space).
+// Construction instead of search: a few hundred aligned programs of one tile-graph are estimated,
+// and the best are estimated again with exact counts (Roller, OSDI'22, section 3.3; Hidet's
+// hardware-centric space).
 //
-// Tiles are aligned with the target's numbers alone: the vector axis is one along which every
-// operand's lanes are neighbours (or can be made so by packing), the register tile is grown along
-// the axes with the best reuse until the accumulators fill the register file, group tiles follow
-// from the number of units, block tiles from the caches.
+// Tiles follow from the target's numbers alone. The vector axis is one along which every operand's
+// lanes are contiguous, or can be made so by packing. The register tile grows along the axes with
+// the best reuse until its accumulators fill the register file. Group tiles follow from the number
+// of units, block tiles from the caches.
 #pragma once
 
 #include <span>
@@ -29,12 +30,12 @@ struct Candidate {
   model::Estimate estimate;
 };
 
-// Times of which the model can not tell which is less; bytes of which it can.
+// Times within this ratio are the same to the model; bytes below this ratio clearly differ.
 inline constexpr double kAlike = 1.01, kClearlyLess = 0.9;
 
 struct Constructed {
-  // Lowerable, at least one, fastest first; in front of all, of those as fast as the fastest, what
-  // moves clearly less through caches and memories that units share.
+  // Lowerable, at least one, fastest first. Among those within kAlike of the fastest, one with
+  // clearly less traffic through shared levels comes first.
   std::vector<Candidate> best;
   int64_t evaluated = 0, pruned = 0;
 };

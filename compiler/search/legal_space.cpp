@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "compiler/search/point.h"
+#include "compiler/search/tile_choices.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 
@@ -12,10 +13,8 @@ namespace assay::compiler {
 
 namespace {
 
-constexpr int kMostDraws = 20000;
-constexpr int kPrefetch = 16;  // elements ahead, where a program prefetches at all
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int kMostDraws = 20000;      // until one is legal
+constexpr int kPrefetchDistance = 16;  // elements
 
 template <class T>
 const T& one_of(const std::vector<T>& of, std::mt19937_64& rng) {
@@ -66,7 +65,7 @@ class ExtentChains {  // invariant: above_[l][t]: ways to choose levels 0..l-1 a
   std::vector<std::vector<double>> above_;
 };
 
-// Operations that the register tile unrolls into.
+// Operations in the unrolled register tile.
 int64_t unrolled(const Point& p) {
   int64_t n = 1;
   for (size_t a = 0; a < p.extents.back().size(); ++a)
@@ -104,7 +103,7 @@ std::vector<int> shuffled_axes(size_t count, std::mt19937_64& rng) {
   return order;
 }
 
-// Outer tiles follow an inner one that has changed.
+// Rounds outer tiles up to multiples of an inner one that has changed.
 void keep_multiples(const Space& s, Point& p, size_t level, size_t axis) {
   const int64_t whole = s.extent(static_cast<int>(axis));
   for (size_t l = level; l-- > 0;) {
@@ -198,7 +197,7 @@ class LegalSpace::Drawer {  // invariant: chains_ hold the counts for every axis
       p.staged.push_back(
           s_.stageable(r) ? static_cast<int>(rng() % static_cast<size_t>(levels_)) - 1 : -1);
     for (bool packable : s_.problem.packable) p.packed.push_back(packable && rng() % 2 == 1);
-    p.prefetch = s_.reduces && rng() % 2 == 1 ? kPrefetch : 0;
+    p.prefetch = s_.reduces && rng() % 2 == 1 ? kPrefetchDistance : 0;
     return p;
   }
 
@@ -250,7 +249,7 @@ std::vector<ir::Program> LegalSpace::neighbours(const ir::Program& p) const {
   add_widths(space_, from, widths_, points);
   if (space_.reduces) {
     points.push_back(from);
-    points.back().prefetch = from.prefetch == 0 ? kPrefetch : 0;
+    points.back().prefetch = from.prefetch == 0 ? kPrefetchDistance : 0;
   }
   std::vector<ir::Program> out;
   for (const Point& point : points) {

@@ -1,13 +1,13 @@
-// The legal programs of one tile-graph as a set to draw from: every tile extent, loop order,
-// staging, vector axis and width that lowering accepts, not only those that construction considers.
-// For judging the model: what construction never visits is where a model can err unseen.
+// The legal programs of one tile-graph as a set to draw from. Every tile extent, loop order,
+// staging, vector axis and width that lowering accepts belongs to it, not only those that
+// construction considers. The model is judged by it: it may err where construction never looks.
 //
-// A point is three tile levels (four where an operand is blocked along a reduce axis), an order per
-// level, a copy or none per operand, packed weights or plain ones. Drawing takes each of these
-// uniformly and drops what is not legal, so that what is left is uniform over the legal points:
-// per axis the chains of extents (inner divides outer, or outer is the whole axis) are counted and
-// drawn by their number. Unrolled code is bounded: kMostUnrolled operations in a register tile,
-// kMostStatements in a kernel.
+// A point has three tile levels, or four where an operand is blocked along a reduce axis. It has an
+// order per level, a copy or none per operand, and packed weights or plain ones. Each coordinate is
+// drawn uniformly and illegal points are rejected, so legal points are drawn uniformly. Extents of
+// one axis form a chain (inner divides outer, or outer is the whole axis); chains are counted.
+// Unrolled code is bounded: kMostUnrolled operations in a register tile, kMostStatements in a
+// kernel.
 #pragma once
 
 #include <memory>
@@ -28,13 +28,13 @@ class LegalSpace {  // invariant: refers to a problem, a target and a machine th
   LegalSpace(const Problem& problem, const hwdesc::Target& target, const model::Machine& m);
   ~LegalSpace();
 
-  // A program within lower::legal; whether it lowers is asked with `lowered`. nullopt: a great many
-  // draws were all illegal.
+  // A program that lower::legal accepts; `lowered` says whether it lowers. nullopt: kMostDraws
+  // points were all illegal.
   std::optional<ir::Program> draw(std::mt19937_64& rng) const;
 
-  // Programs one step away: an extent of one tile doubled or halved, in registers one vector or row
-  // more or less (outer tiles follow to stay multiples); two neighbouring loops swapped; a copy
-  // added, moved or dropped; prefetching or not; the vector width doubled or halved.
+  // Programs one step away: an extent of one tile doubled or halved, or in registers one vector or
+  // row more or less, with outer tiles rounded to multiples. Or two adjacent loops swapped; a copy
+  // added, moved or dropped; prefetching switched; the vector width doubled or halved.
   std::vector<ir::Program> neighbours(const ir::Program& p) const;
 
   // What construction considers.

@@ -6,7 +6,7 @@ namespace assay::compiler {
 
 namespace {
 
-// The choice whose layouts, of packed operands and of copies, belong to the point.
+// The choice that gives packed operands and copies the point's layouts.
 Choice choice_of(const Space& s, const Point& point) {
   Choice c = unit_choice(s);
   c.vector_axis = point.vector_axis;
@@ -47,7 +47,7 @@ Point point_of(const Space& s, const ir::Program& p) {
   out.prefetch = p.prefetch;
   for (const ir::TileLevel& tile : p.tiles) {
     out.extents.push_back(tile.extent);
-    // Axes that a level does not walk come last: they have one trip wherever they stand.
+    // Axes that a level does not walk come last: their loop has one trip at any position.
     std::vector<int> order = tile.order;
     for (int a = 0; a < static_cast<int>(tile.extent.size()); ++a)
       if (std::find(order.begin(), order.end(), a) == order.end()) order.push_back(a);

@@ -1,5 +1,5 @@
-// A program as the choices it is made of, each free of the others: what is drawn and stepped in
-// LegalSpace. Internal to compiler/.
+// A program as independent coordinates, which LegalSpace draws and steps along. Internal to
+// compiler/.
 #pragma once
 
 #include <optional>

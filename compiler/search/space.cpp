@@ -10,9 +10,8 @@ namespace assay::compiler {
 
 namespace {
 
-// The dimension that moves with `axis`, when it is the only one and moves by 1 with that axis
-// alone.
-int own_dim(const ir::Read& r, int axis) {
+// The dimension that `axis` indexes by itself with stride 1, if it indexes no other; -1: none.
+int sole_dim(const ir::Read& r, int axis) {
   int found = -1;
   for (size_t d = 0; d < r.index.size(); ++d) {
     if (!ir::depends_on(r.index[d], axis)) continue;
@@ -34,27 +33,28 @@ bool guards_dim(const Problem& p, const ir::Node& n, const ir::Read& r, size_t d
   return range.low < -pad.before || range.high > size - 1 + pad.after;
 }
 
-enum class Lanes { still, neighbours, apart, impossible };
+enum class LaneAccess { broadcast, contiguous, strided, impossible };
 
-Lanes lanes_of(const Problem& p, const ir::Node& n, const ir::Read& r, int axis, int width) {
+LaneAccess lane_access(const Problem& p, const ir::Node& n, const ir::Read& r, int axis,
+                       int width) {
   const auto t = static_cast<size_t>(r.tensor);
   int64_t stride = 0;
   for (size_t d = 0; d < r.index.size(); ++d) {
     if (!ir::depends_on(r.index[d], axis)) continue;
-    if (guards_dim(p, n, r, d)) return Lanes::impossible;
+    if (guards_dim(p, n, r, d)) return LaneAccess::impossible;
     const auto c = ir::stride_of(r.index[d], axis);
     const auto s =
         lower::lane_stride(p.layouts[t], p.graph.tensors[t].shape, static_cast<int>(d), width);
-    if (!c || !s) return Lanes::impossible;
+    if (!c || !s) return LaneAccess::impossible;
     // Lanes of a blocked dimension stay in one block only when vectors start at its multiples.
     const bool is_blocked = std::any_of(
         p.layouts[t].dims.begin(), p.layouts[t].dims.end(),
         [&](const ir::PhysicalDim& x) { return x.dim == static_cast<int>(d) && x.mod > 0; });
-    if (is_blocked && r.index[d] != ir::variable(axis)) return Lanes::impossible;
+    if (is_blocked && r.index[d] != ir::variable(axis)) return LaneAccess::impossible;
     stride += *c * *s;
   }
-  if (stride == 0) return Lanes::still;
-  return stride == 1 ? Lanes::neighbours : Lanes::apart;
+  if (stride == 0) return LaneAccess::broadcast;
+  return stride == 1 ? LaneAccess::contiguous : LaneAccess::strided;
 }
 
 }  // namespace
@@ -76,12 +76,12 @@ bool Space::stageable(int read) const {
     if (!affine(i)) return false;
     for (const ir::Term& t : i.terms)
       if (!seen.insert(t.var).second)
-        return false;  // an axis in two dimensions: regions do not factor
+        return false;  // an axis in two dimensions: the region is no box
   }
   return true;
 }
 
-bool Space::moves_all(int axis) const {
+bool Space::is_batch_axis(int axis) const {
   return std::all_of(anchor.reads.begin(), anchor.reads.end(), [&](const ir::Read& r) {
     return std::any_of(r.index.begin(), r.index.end(),
                        [&](const ir::Index& i) { return ir::depends_on(i, axis); });
@@ -90,10 +90,10 @@ bool Space::moves_all(int axis) const {
 
 namespace {
 
-// Lanes of 4 bytes so far apart touch a transfer of 32 bytes each.
-constexpr int64_t kApart = 8;
+// Elements of 4 bytes in one transfer of 32 bytes: lanes with a larger stride need one each.
+constexpr int64_t kElementsPerTransfer = 8;
 double transfers(int64_t stride) {
-  return static_cast<double>(std::clamp<int64_t>(std::abs(stride), 1, kApart));
+  return static_cast<double>(std::clamp<int64_t>(std::abs(stride), 1, kElementsPerTransfer));
 }
 
 }  // namespace
@@ -115,17 +115,17 @@ bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
                                      [&](const ir::Index& i) { return ir::depends_on(i, axis); });
       if (!moves) continue;
       if (n == 0 && problem.packable[static_cast<size_t>(read.tensor)] && !read.lookup &&
-          own_dim(read, axis) >= 0 && reduces)
+          sole_dim(read, axis) >= 0 && reduces)
         continue;
       const auto t = static_cast<size_t>(read.tensor);
       cost.transfers +=
           transfers(lower::lane_stride(problem.layouts[t], problem.graph.tensors[t].shape,
                                        read.index, axis, width)
-                        .value_or(kApart));
-      const Lanes lanes = lanes_of(problem, node, read, axis, width);
-      if (lanes == Lanes::impossible) return false;
-      if (lanes != Lanes::apart) continue;
-      if (n == 0 && dense && stageable(r) && own_dim(read, axis) >= 0)
+                        .value_or(kElementsPerTransfer));
+      const LaneAccess lanes = lane_access(problem, node, read, axis, width);
+      if (lanes == LaneAccess::impossible) return false;
+      if (lanes != LaneAccess::strided) continue;
+      if (n == 0 && dense && stageable(r) && sole_dim(read, axis) >= 0)
         cost.must_stage.push_back(r);
       else
         cost.gathers = true;
@@ -153,8 +153,8 @@ Choice unit_choice(const Space& s) {
 
 namespace {
 
-// Reduce axes whose operand is stored in blocks along them: walked in those blocks, so that
-// addresses stay affine.
+// Per reduce axis whose operand is stored in blocks along it, the block. The nest walks block by
+// block, so addresses stay affine.
 std::map<int, int64_t> reduce_blocks(const Space& s) {
   std::map<int, int64_t> out;
   for (const ir::Read& r : s.anchor.reads) {
@@ -168,13 +168,13 @@ std::map<int, int64_t> reduce_blocks(const Space& s) {
   return out;
 }
 
-// Batches of a product outermost, wherever their results are stored: inside one, operands are
-// reused. Then the vector axis outside or inside of the rows.
+// Batch axes of a product outermost, since operands are reused within a batch only. Then the vector
+// axis outside or inside the rows.
 std::vector<int> spatial_order(const Space& s, const Choice& c) {
   std::vector<int> order = s.storage_order();
   if (c.vector_axis < 0 || (!s.dense && c.vector_axis_outer)) return order;
   const auto inside = s.dense ? std::stable_partition(order.begin(), order.end(),
-                                                      [&](int a) { return s.moves_all(a); })
+                                                      [&](int a) { return s.is_batch_axis(a); })
                               : order.begin();
   const auto v = std::find(inside, order.end(), c.vector_axis);
   if (v == order.end()) return order;
@@ -185,8 +185,7 @@ std::vector<int> spatial_order(const Space& s, const Choice& c) {
   return order;
 }
 
-// Reduce axes that are not walked in blocks come first, then the blocked ones' insides: the order
-// in which packed weights are stored.
+// Unblocked reduce axes, then the positions within a block: the order of packed weights.
 std::vector<int> inner_reduce_order(const Space& s, const std::map<int, int64_t>& blocks) {
   std::vector<int> out;
   for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
@@ -195,10 +194,10 @@ std::vector<int> inner_reduce_order(const Space& s, const std::map<int, int64_t>
   return out;
 }
 
-// A constant operand stored in the order in which the nest reads it, vectors innermost.
+// The layout of a packed constant: the order in which the nest reads it, vectors innermost.
 ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r,
                          const ir::Layout& plain, const std::map<int, int64_t>& blocks) {
-  const int dim = own_dim(r, c.vector_axis);
+  const int dim = sole_dim(r, c.vector_axis);
   if (dim < 0) return plain;
   std::map<int, int> dim_of;  // reduce axis -> dimension
   for (size_t d = 0; d < r.index.size(); ++d) {
@@ -227,10 +226,10 @@ ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r,
   return out;
 }
 
-// A staged copy: panels of the vector axis' tile when the operand moves with it, else rows with the
-// contiguous dimension last.
+// The layout of a staged copy: panels of the vector axis' tile if the operand depends on that axis,
+// else row-major.
 ir::Layout staged_layout(const Choice& c, const ir::Read& r) {
-  const int dim = own_dim(r, c.vector_axis);
+  const int dim = sole_dim(r, c.vector_axis);
   const int rank = static_cast<int>(r.index.size());
   if (dim < 0) return ir::row_major(rank);
   const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) /
@@ -244,7 +243,7 @@ ir::Layout staged_layout(const Choice& c, const ir::Read& r) {
 }
 
 std::string nearest_memory(const Space& s, size_t level, size_t levels) {
-  // Innermost block for the nearest cache, outer ones for the next.
+  // The innermost block is for the nearest cache, the next one for the next.
   const size_t from_inside = levels - 2 - level;
   return s.machine.levels[std::min(from_inside, s.machine.levels.size() - 1)].name;
 }

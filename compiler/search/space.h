@@ -1,4 +1,5 @@
-// What the axes of a tile-graph allow, and the programs made from choices about them.
+// The search space of one tile-graph: what its axes allow, choices about them, and the program that
+// follows from a choice (Roller, OSDI'22, section 3.3).
 #pragma once
 
 #include <map>
@@ -20,7 +21,7 @@ struct Choice {
   std::vector<int> staged;             // reads copied at the block level
   int prefetch = 0;
   int pipeline_stages = 1;
-  bool wave_groups = false;  // SIMT: several register tiles of a group run side by side
+  bool wave_groups = false;  // threads: each wave of a group computes one register tile
 };
 
 struct Space {
@@ -29,44 +30,46 @@ struct Space {
   const ir::Node& anchor;
   int spatial = 0;  // number of spatial axes
   bool reduces = false;
-  bool dense = false;  // a sum of products in which each operand is reused
+  bool dense = false;  // a sum of products in which every operand is reused
 
   Space(const Problem& p, const model::Machine& m);
 
   int64_t extent(int axis) const { return anchor.axes[static_cast<size_t>(axis)].extent; }
-  // Reads of the anchor whose lanes along `axis` are neighbours only after packing them in a copy;
-  // nullopt: the axis can not carry lanes of `width`.
   struct LaneCost {
-    std::vector<int> must_stage;
-    bool gathers = false;
-    double transfers = 0;  // of memory that lanes touch, as multiples of those of neighbours; of
-                           // all operands and the output
+    std::vector<int> must_stage;  // reads of the anchor that only a copy makes contiguous
+    bool gathers = false;         // a read or the output needs a gather or scatter
+    double transfers = 0;         // of all operands and the output, over those of contiguous lanes
   };
+  // Can `axis` carry lanes of `width`? Adds what that costs.
   bool carries_lanes(int axis, int width, LaneCost& cost) const;
+  // Can the read be copied to a nearer memory? Only a region that is a box of affine indices can.
   bool stageable(int read) const;
-  // Every operand moves with it: a batch, along which nothing is used again.
-  bool moves_all(int axis) const;
-  // Spatial axes in the order of the output's storage, outermost first; with their extents > 1.
+  // Every operand depends on it, so nothing is reused along it.
+  bool is_batch_axis(int axis) const;
+  // Spatial axes in the order of the output's storage, outermost first.
   std::vector<int> storage_order() const;
 };
 
 ir::Program build(const Space& s, const Choice& c);
 
-// A tile of `axis` extents all 1, whole reduce axes: the start of a Choice.
+// Where a Choice starts: a register tile of one element, one group of everything.
 Choice unit_choice(const Space& s);
 
-// Candidates of each policy.
+// Candidates of each policy. Dense: sums of products with reuse on vector units with caches. Plain:
+// everything else. Scratchpad: groups of several waves that share what they stage. Wave: lanes are
+// threads and kernels are printed, one wave a group.
 std::vector<Choice> dense_choices(const Space& s);
 std::vector<Choice> plain_choices(const Space& s);
 std::vector<Choice> scratchpad_choices(const Space& s, int stages);
 std::vector<Choice> wave_choices(const Space& s);
 Choice scalar_choice(const Space& s);
 
-// Those of the policy that suits the machine's memories and the problem: what construction
-// considers. `printed`: kernels are, so programs are those that lowering knows.
+// Those of the policies that suit the machine and the problem: what construction considers.
+// `printed`: kernels will be, so only programs that lowering supports.
 std::vector<Choice> choices_for(const Space& s, bool printed);
 
-// Group tiles that split one axis over the units in a few ways; small work also undivided.
+// Group tiles that split one axis over the units in a few ways. Small work may also stay one group;
+// large work never does.
 std::vector<std::vector<int64_t>> group_tiles(const Space& s,
                                               const std::vector<int64_t>& register_tile);
 

@@ -25,16 +25,16 @@ std::vector<int> touched(const ChainGraph& chain) {
   return out;
 }
 
-// The tensors that own storage, in the order in which the plan gets to know them.
-std::vector<int> owners(const Problems& problems) {
+// The tensors that own storage, in the order of the plan.
+std::vector<int> owners(const TileGraphs& graphs) {
   std::vector<int> out;
   const auto use = [&](int t) {
-    const int owner = problems.storage[static_cast<size_t>(t)];
+    const int owner = graphs.storage[static_cast<size_t>(t)];
     if (!contains(out, owner)) out.push_back(owner);
   };
-  for (int t : problems.laid.graph.inputs) use(t);
-  for (int t : problems.laid.graph.outputs) use(t);
-  for (const TileGraph& part : problems.tile_graphs)
+  for (int t : graphs.laid.graph.inputs) use(t);
+  for (int t : graphs.laid.graph.outputs) use(t);
+  for (const TileGraph& part : graphs.parts)
     for (int t : touched(part.chain)) use(t);
   return out;
 }
@@ -56,25 +56,25 @@ ir::PlanTensor plan_tensor(const LaidOut& laid, int t, const ir::Layout& layout)
   return out;
 }
 
-std::vector<simulator::Range> ranges_of(const Problems& problems) {
-  const std::vector<int> owner = owners(problems);
+std::vector<simulator::Range> ranges_of(const TileGraphs& graphs) {
+  const std::vector<int> owner = owners(graphs);
   std::map<int, int> id;
   ir::Plan plan;  // without programs: placing looks at tensors and steps
   for (int t : owner) {
     id[t] = static_cast<int>(plan.tensors.size());
     plan.tensors.push_back(
-        plan_tensor(problems.laid, t, problems.laid.layouts[static_cast<size_t>(t)]));
+        plan_tensor(graphs.laid, t, graphs.laid.layouts[static_cast<size_t>(t)]));
   }
-  for (const TileGraph& part : problems.tile_graphs) {
+  for (const TileGraph& part : graphs.parts) {
     ir::Step step;
     for (int t : touched(part.chain))
-      step.arguments.push_back(id.at(problems.storage[static_cast<size_t>(t)]));
+      step.arguments.push_back(id.at(graphs.storage[static_cast<size_t>(t)]));
     plan.steps.push_back(std::move(step));
   }
   place(plan);
-  std::vector<simulator::Range> out(problems.storage.size());
+  std::vector<simulator::Range> out(graphs.storage.size());
   for (size_t t = 0; t < out.size(); ++t) {
-    const auto found = id.find(problems.storage[t]);
+    const auto found = id.find(graphs.storage[t]);
     if (found == id.end()) continue;
     out[t] = simulator::range_of(plan, plan.tensors[static_cast<size_t>(found->second)]);
   }

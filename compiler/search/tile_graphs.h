@@ -1,5 +1,5 @@
-// A graph cut into the tile-graphs that are compiled one by one: simplify -> fold -> absorb ->
-// layout -> fuse, each chain with what construction has to know about it.
+// A graph cut into the tile-graphs that are constructed one by one, each with what construction has
+// to know about it (Welder, OSDI'23, section 4).
 #pragma once
 
 #include <string>
@@ -19,15 +19,23 @@ struct TileGraph {
   Problem problem;
 };
 
-struct Problems {
-  LaidOut laid;                        // the graph after simplify, fold, absorb and layout
-  std::vector<int> storage;            // per tensor of it the one in whose storage it lies
-  std::vector<TileGraph> tile_graphs;  // in an order in which they can run
+struct TileGraphs {
+  LaidOut laid;                  // the graph after the passes that rewrite it
+  std::vector<int> storage;      // per tensor of it the one in whose storage it lies
+  std::vector<TileGraph> parts;  // in an order in which they can run
 };
 
-// Equal problems have equal answers: the key under which what is found for one is remembered.
-std::string key_of(const Problem& p);
+// Nodes whose output lies where their operand lies (reshapes): no step computes them.
+std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage);
 
-Problems problems_of(const ir::Graph& graph, const hwdesc::Target& target, const model::Machine& m);
+// `free`: as free_nodes. Of a chip whose lanes are threads, neighbouring axes are one.
+std::vector<TileGraph> form_tile_graphs(const LaidOut& laid, const std::vector<bool>& free,
+                                        const model::Machine& m);
+
+// The passes from layouts on see one graph, its storage and its tile-graphs.
+TileGraphs form_tile_graphs(LaidOut laid, const model::Machine& m);
+
+// Equal problems have equal answers: the key under which an answer is remembered.
+std::string key_of(const Problem& p);
 
 }  // namespace assay::compiler

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Writes BERT-base (Devlin et al., NAACL'19) for 128 tokens as an .onnx file with the standard library alone.
+"""Writes BERT-base (Devlin et al., NAACL'19) for 128 tokens as .onnx, with the standard library.
 
-Written as torch's exporter writes it (opset 13): MatMul and Add for every linear layer, heads by Reshape and
-Transpose, Div by sqrt(d), the attention mask added, GELU as Div, Erf, Add, Mul, Mul, and layer normalisation as
-ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add. Inputs: `input_ids` (int64) and `attention_mask`, the
-float mask that is added to the scores (0 where a token may be seen, a large negative number where not).
-`--embedded` leaves the lookup of the words out: the input is then their sum with the other embeddings, in float.
-`--tiny` is the same network with 2 layers, hidden size 64 and 16 tokens.
+The nodes are those of torch's exporter (opset 13):
+  linear layer   MatMul, Add
+  heads          Reshape, Transpose
+  scores         MatMul, Div by sqrt(d), Add of the mask, Softmax
+  GELU           Div, Erf, Add, Mul, Mul
+  layer norm     ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add
+Inputs are `input_ids` (int64) and `attention_mask`, which is added to the scores: 0 for a visible
+token, else a large negative number. With `--embedded` the input is the sum of all embeddings
+instead, in float. `--tiny` has 2 layers, hidden size 64 and 16 tokens.
 """
 
 import argparse

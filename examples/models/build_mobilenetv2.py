@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes MobileNetV2 1.0 for 224x224 (Sandler et al., CVPR'18) as an .onnx file with the standard library alone.
+"""Writes MobileNetV2 1.0 for 224x224 (Sandler et al., CVPR'18) as .onnx, with the standard library.
 
-Depthwise convolutions (group = channels), linear bottlenecks, residual Add, BatchNormalization kept apart. Opset
-13, so that forms newer than those of light_resnet50 are met: Clip with its bounds as inputs, Flatten, Softmax over
-one axis. Values as in weight_rules.py. About 0.2 s with numpy, 3 s without.
+It has depthwise convolutions (group = channels), linear bottlenecks, residual Add, and separate
+BatchNormalization. Opset 13 tests newer forms than light_resnet50's: Clip with its bounds as
+inputs, Flatten, Softmax over one axis. Values as in weight_rules.py. About 0.2 s with numpy, 3 s
+without.
 """
 
 import argparse

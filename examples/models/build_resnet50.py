@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes ResNet-50 v1 for ImageNet as an .onnx file with the standard library alone (numpy makes it faster).
+"""Writes ResNet-50 v1 for ImageNet as .onnx, with the standard library; numpy makes it faster.
 
-The same bytes as `make_weights.py resnet50` with the same seed, for machines where the package `onnx` cannot be
-installed: the graph (He et al., CVPR'16, with the stride in the 3x3 convolution), names and node order are those
-of light_resnet50. About 1 s with numpy, 10-30 s without.
+It writes the same bytes as `make_weights.py resnet50` with the same seed, for machines without the
+package `onnx`. Graph, names and node order are those of light_resnet50 (He et al., CVPR'16, with
+the stride in the 3x3 convolution). About 1 s with numpy, 10-30 s without.
 """
 
 import argparse

@@ -1,18 +1,20 @@
 """Uniform numbers as a pure function of (seed, name, index).
 
-Why a counter and not a stream: any element of any tensor can be computed alone, in any order, in any
-language, so that two programs that share no code agree on every byte of a 100 MB model.
+A counter, not a stream: each element of a tensor can be computed alone, in any order and language.
+So two programs that share no code agree on every byte of a 100 MB model.
 
 All integers are unsigned and 64 bits wide, arithmetic is modulo 2^64:
 
     mix(z):    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
                z = (z ^ (z >> 27)) * 0x94D049BB133111EB
                return z ^ (z >> 31)                          the finaliser of splitmix64
-    fnv(name): h = 0xCBF29CE484222325; for each byte b of the UTF-8 name: h = (h ^ b) * 0x100000001B3
+    fnv(name): h = 0xCBF29CE484222325
+               for each byte b of the UTF-8 name: h = (h ^ b) * 0x100000001B3
+               return h
     key        = mix(fnv(name) ^ mix(seed))
     bits(i)    = mix(key + (i + 1) * 0x9E3779B97F4A7C15)
     t(i)       = (2 * (bits(i) >> 40) + 1 - 2^24) / 2^24     in (-1, 1), never 0, exact in float64
-    value(i)   = float32(middle + half_width * t(i))         float64, no fused multiply-add, round to even
+    value(i)   = float32(middle + half_width * t(i))         float64, unfused, round to even
 
 Only +, *, shifts and one rounding: no logarithm or cosine whose last bit depends on the C library.
 That is why weights are uniform and not normal; a uniform on +-sqrt(3)*s has standard deviation s.
@@ -32,7 +34,7 @@ MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 MIX1 = 0xBF58476D1CE4E5B9
 MIX2 = 0x94D049BB133111EB
-CHUNK = 1 << 18  # elements per yielded block: bounds memory, and is the unit handed to a worker
+CHUNK = 1 << 18  # elements per yielded block: bounds memory, and is the unit of a worker
 
 
 def mix(z):

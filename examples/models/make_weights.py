@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Gives a network without weights real ones, and writes it as a plain .onnx file.
+"""Fills a network's missing weights, and writes it as a plain .onnx file.
 
-The package `onnx` carries well-known architectures as a few kilobytes each (backend/test/data/light), whose weights
-are ConstantOfShape nodes filled with 0.02. Those nodes become initialisers with the values that weight_rules.py
-says; values depend on (seed, tensor name, index) alone. Everything else of the graph is kept: operators, their
-order, names, opset. Left out is what no node reads.
+The package `onnx` has well-known architectures of a few kilobytes each (backend/test/data/light),
+whose weights are ConstantOfShape nodes of 0.02. Those nodes become initialisers with values by
+weight_rules.py, which depend on (seed, tensor name, index) alone. Operators, their order, names and
+opset stay the same. Constants that no node reads are left out.
 
     make_weights.py resnet50 -o resnet50.onnx --check
 """
@@ -58,7 +58,7 @@ def constant(name, array):
 
 
 def read(path):
-    """The model with each ConstantOfShape of a known shape turned into a constant; its values are still to be chosen."""
+    """The model with each ConstantOfShape of known shape as a constant, still without values."""
     proto = onnx.load(path)
     graph = proto.graph
     arrays = {t.name: numpy_helper.to_array(t) for t in graph.initializer}

@@ -1,8 +1,8 @@
 """A model in memory and the few lines of protobuf that write it as an .onnx file.
 
-Why not the `onnx` package: the models must be buildable where no package index is reachable, and one
-writer for all of them makes "the same model" mean "the same bytes". Only what the models here need is
-written; field numbers are those of onnx.proto3 (IR version 3 and later).
+It replaces the `onnx` package, so that models can be built where no package index is reachable. One
+writer for all also makes the same model the same bytes. It writes only what these models need, with
+the field numbers of onnx.proto3 (IR version 3 and later).
 """
 
 import struct
@@ -24,7 +24,7 @@ class Node:
 
 @dataclass
 class Values:
-    """Uniform on [middle - half_width, middle + half_width], from counter_rng under the tensor's name."""
+    """Uniform on middle +- half_width, by counter_rng under the tensor's name."""
 
     middle: float
     half_width: float
@@ -141,7 +141,7 @@ def data_blocks(name, tensor, seed, plain):
 
 
 def write(model, path, seed, plain=counter_rng.numpy is None):
-    """Writes `model` to `path`. Tensors are generated while they are written, so memory stays small."""
+    """Writes `model` to `path`. Generates tensors one by one, so memory stays small."""
     head = b"".join(message(1, node(n)) for n in model.nodes) + message(2, model.name)
     tail = b"".join(message(11, value_info(*v)) for v in model.inputs)
     tail += b"".join(message(12, value_info(*v)) for v in model.outputs)

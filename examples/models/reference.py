@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Runs a model with ONNX Runtime: the answer to compare with, and optionally the time to compare with.
+"""Runs a model with ONNX Runtime, for reference outputs and optionally a reference time.
 
-Writes into --output-dir: input.bin and output.bin (raw little-endian float32; a second one is input_1.bin, and so
-on) and reference.json (names, shapes, seed, version). The input is uniform on [-1, 1] from counter_rng.py under the
-name "input/<name>", so that any program can make the same one. Of an integer input x becomes floor((x + 1) * 50):
-0 .. 99, valid as token ids.
+Writes into --output-dir:
+  input.bin, output.bin   raw little-endian float32; further ones are input_1.bin, ...
+  reference.json          names, shapes, seed, version
+Inputs are uniform on [-1, 1] by counter_rng.py under the name "input/<name>", so any program can
+make the same ones. In integer inputs, x becomes floor((x + 1) * 50): 0 .. 99, valid as token ids.
 
     reference.py resnet50.onnx --output-dir out
     reference.py resnet50.onnx --output-dir out --time 30 --no-spinning     # prints JSON
-    reference.py resnet50.onnx --output-dir out --all-tensors out/tensors   # every intermediate, for debugging
+    reference.py resnet50.onnx --output-dir out --all-tensors out/tensors   # every intermediate
 """
 
 import argparse
@@ -33,7 +34,7 @@ def session_for(model, threads=2, spinning=True):
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.log_severity_level = 3  # a wish to fold constants ahead is no news to the user
+    options.log_severity_level = 3  # errors only: warnings advise to fold constants
     options.add_session_config_entry("session.intra_op.allow_spinning", "1" if spinning else "0")
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
@@ -54,7 +55,7 @@ def make_inputs(session, seed):
 
 
 def with_all_outputs(path):
-    """The model's bytes with every float intermediate as a graph output. Needs the package `onnx`."""
+    """The model's bytes, with every float intermediate as a graph output. Needs package `onnx`."""
     import onnx
 
     model = onnx.shape_inference.infer_shapes(onnx.load(path))
@@ -70,7 +71,7 @@ def rms(array):
 
 
 def activations(path, seed):
-    """{name: array} of every intermediate and output, in the order of the graph's nodes, and the node making each."""
+    """{name: array} of every intermediate and output, in node order, and the op that makes each."""
     import onnx
 
     nodes = onnx.load(path, load_external_data=False).graph.node
@@ -159,7 +160,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the input; default 0")
     parser.add_argument("--threads", type=int, default=2, help="intra-op threads; default 2")
     parser.add_argument(
-        "--no-spinning", action="store_true", help="idle threads sleep, so that they disturb nobody"
+        "--no-spinning", action="store_true", help="idle threads sleep, and disturb no one"
     )
     parser.add_argument(
         "--time", type=int, metavar="N", help="time N runs after warm-up and print JSON"

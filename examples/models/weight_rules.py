@@ -1,19 +1,24 @@
 """Which values each constant of a network gets, from its place in the graph alone.
 
-The aim: no two weights equal (equal ones hide indexing faults), and activations that neither die nor grow,
-so that an error is seen at the output and float32 is never near its limits.
+No two weights are equal, since equal ones hide indexing faults. Activations neither vanish nor
+grow, so that an error shows at the output and float32 stays within its range.
 
-| constant | uniform on | why |
-|---|---|---|
-| weights of Conv, Gemm, MatMul | +-sqrt(6 / fan_in) | standard deviation sqrt(2 / fan_in), He et al., ICCV'15: keeps the second moment through a ReLU |
-| bias, BatchNormalization shift and mean, Add of a constant | +-0.1 | small beside activations near 1 |
-| BatchNormalization variance | 0.8 .. 1.2 | positive, and visible if forgotten |
-| BatchNormalization scale, Mul by a constant | 0.8 .. 1.2 | as above |
-| ... scale whose result no ReLU or Clip halves next | 0.4 .. 0.6 | see below |
+| constant                                      | uniform on         |
+|-----------------------------------------------|--------------------|
+| weights of Conv, Gemm, MatMul                 | +-sqrt(6 / fan_in) |
+| bias, Add of a constant                       | +-0.1              |
+| BatchNormalization shift and mean             | +-0.1              |
+| BatchNormalization variance                   | 0.8 .. 1.2         |
+| BatchNormalization scale, Mul by a constant   | 0.8 .. 1.2         |
+| ... scale without a ReLU or Clip behind it    | 0.4 .. 0.6         |
 
-The last row: He's factor 2 pays for the ReLU that drops half of the second moment. Where the affine ends a
-residual branch (then a Sum follows) or a linear bottleneck there is no such ReLU, and the sums of 16 blocks
-would add up. Half the scale makes a branch add half of its input's second moment to the sum.
+Weights have the standard deviation sqrt(2 / fan_in), which keeps the second moment through a ReLU
+(He et al., ICCV'15). Shifts are small against activations near 1. A variance or scale of 0.8 to 1.2
+is positive, and its absence shows.
+
+Last row: He's factor 2 makes up for the ReLU, which drops half of the second moment. An affine that
+ends a residual branch or a linear bottleneck has no such ReLU, and the sums of 16 blocks would add
+up. With half the scale a branch adds half of its input's second moment to the sum.
 """
 
 import math
@@ -28,22 +33,23 @@ VIEWS = ("Unsqueeze", "Squeeze", "Reshape", "Identity", "Flatten")
 
 
 def assign(nodes, constants):
-    """Returns {name: Values} for each float constant of `constants` whose place in the graph is known.
+    """Returns {name: Values} for each float constant whose place in the graph is known.
 
-    `constants` maps names to Tensors; only shapes and the integer ones' data are read. Scalars keep their value.
+    `constants` maps names to Tensors, of which shapes and integer data are read. Scalars keep their
+    value.
     """
     consumers = {}
     for n in nodes:
         for name in n.inputs:
             consumers.setdefault(name, []).append(n)
-    origin = {name: name for name in constants}  # through views, to the constant behind
+    origin = {name: name for name in constants}  # through views, to the constant
     for n in nodes:
         if n.op in VIEWS and n.inputs[0] in origin:
             origin[n.outputs[0]] = origin[n.inputs[0]]
     chosen = {}
     for n in nodes:
         if n.outputs[0] in origin:
-            continue  # a view: who reads it decides
+            continue  # a view: its reader decides
         for position, name in enumerate(n.inputs):
             root = origin.get(name)
             if root is None or constants[root].dtype == INT64 or constants[root].count() == 1:
@@ -87,7 +93,7 @@ def scale(n, consumers, origin):
 
 
 def rectified_next(n, consumers, origin):
-    """Whether the result of affine `n` goes to rectifiers only, looking past further affines by constants."""
+    """Does the result of affine `n` go to rectifiers only, past further affines by constants?"""
     for consumer in consumers.get(n.outputs[0], []):
         affine = consumer.op in ("Mul", "Add") and any(i in origin for i in consumer.inputs)
         if affine and rectified_next(consumer, consumers, origin):

@@ -1,4 +1,4 @@
-// Experiments on how memory is accessed: misses side by side.
+// How many misses can be outstanding at once.
 #include <algorithm>
 #include <cmath>
 
@@ -11,13 +11,15 @@
 namespace assay::probe {
 namespace {
 
-constexpr int64_t kNodesOfChain = 16;      // at least: fewer are no chase
-constexpr int kTimes = 3, kMostTimes = 9;  // as many groups as computing needs: waiting takes more
-constexpr double kExact = 200e-6;          // s of simulated time: nobody disturbs it
+constexpr int64_t kNodesOfChain = 16;  // at least: fewer are no chase
+// Times the groups that saturate arithmetic: loads wait longer.
+constexpr int kTimes = 3, kMostTimes = 9;
+constexpr double kExact = 200e-6;  // s of simulated time, which has no noise
 constexpr int64_t kWarmUpTo = 32 << 20;
-constexpr double kFewTimes = 4;  // the last knee, where setting up more takes longer than chasing
+// Times the last knee: a larger footprint takes longer to set up than to chase.
+constexpr double kFewTimes = 4;
 
-// Bytes that show each level beyond the first.
+// Footprints that show each level beyond the first.
 std::vector<int64_t> sizes_beyond_first(const Session& s) {
   const std::vector<Plateau>& plateaus = s.known.levels.plateaus;
   std::vector<int64_t> out;
@@ -30,16 +32,16 @@ std::vector<int64_t> sizes_beyond_first(const Session& s) {
   return out;
 }
 
-struct Side {  // by side: so many chains in each of so many groups
+struct OutstandingPoint {  // independent chains in each of some groups
   size_t level = 0;
   int64_t bytes = 0;
   int chains = 1, groups = 1;
 };
 
-// One group shows what a core, or a wave, can wait for; where waves share a unit, all of them what
-// the unit can.
-std::vector<Side> sides_of(const Session& s) {
-  std::vector<Side> out;
+// One group shows the outstanding misses of a core or a wave. Where waves share a unit, all groups
+// together show those of the unit.
+std::vector<OutstandingPoint> outstanding_points(const Session& s) {
+  std::vector<OutstandingPoint> out;
   const std::vector<int64_t> sizes = sizes_beyond_first(s);
   std::vector<int> counts = {1};
   for (int n = s.known.groups;
@@ -55,7 +57,7 @@ std::vector<Side> sides_of(const Session& s) {
   return out;
 }
 
-void measure_side(Session& s, const ChaseArea& area, const Side& p) {
+void measure_outstanding(Session& s, const ChaseArea& area, const OutstandingPoint& p) {
   const Cycle cycle = sparse_cycle(p.bytes, static_cast<int64_t>(s.known.line));
   const std::vector<int64_t> starts =
       write_cycles(s.bench, area.nodes, cycle, p.chains * p.groups, s.random);
@@ -66,10 +68,9 @@ void measure_side(Session& s, const ChaseArea& area, const Side& p) {
   s.bench.module().write_words(area.state, words);
   Job job = chase_job(area, p.groups, s.device.simulated ? kExact : 0.3e-3);
   job.kernel = chases_name(p.chains);
-  job.work = double(chases_turns(p.chains)) * p.chains * p.groups;
+  job.work = double(hops_per_chain(p.chains)) * p.chains * p.groups;
   if (s.device.threads)
-    job.before =
-        s.bench.time_of_none(job);  // all waves begin at once, and wait for where they start
+    job.setup_s = s.bench.setup_time(job);  // all waves begin at once and load their start
   if (p.bytes <= kWarmUpTo) {
     const runtime::Launch pass =
         s.bench.launch(job, cycle.nodes / static_cast<int64_t>(job.work) + 1);
@@ -84,15 +85,14 @@ void measure_side(Session& s, const ChaseArea& area, const Side& p) {
 
 }  // namespace
 
-// Chases that do not wait for each other: time per hop falls until no more misses can be under way
-// at once.
+// Independent chases: the time per hop falls until no more misses can be outstanding.
 void run_outstanding(Session& s) {
-  const std::vector<Side> points = sides_of(s);
+  const std::vector<OutstandingPoint> points = outstanding_points(s);
   if (points.empty()) return;
   int64_t most = 0;
-  for (const Side& p : points) most = std::max(most, p.bytes);
+  for (const OutstandingPoint& p : points) most = std::max(most, p.bytes);
   const ChaseArea area{s.bench.allocate(most), s.bench.allocate(kSlots * kMostChases * 8)};
-  s.rounds(points.size(), [&](size_t i) { measure_side(s, area, points[i]); });
+  s.rounds(points.size(), [&](size_t i) { measure_outstanding(s, area, points[i]); });
 }
 
 }  // namespace assay::probe

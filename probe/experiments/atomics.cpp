@@ -1,4 +1,4 @@
-// Additions in one step.
+// Atomic additions.
 #include "probe/kernels/atomics.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kCheckedIterations = 10;
 constexpr double kSimulatedVectors = 20e-6,
-                 kSimulatedWaves =
-                     200e-6;  // each of them is executed; of waves a bench takes a tenth
+                 // Each addition is interpreted; of waves a bench takes a tenth.
+    kSimulatedWaves = 200e-6;
 
 struct Point {
   std::string kind;
@@ -28,7 +28,7 @@ bool has_kernel(const Session& s, const std::string& name) {
                      [&](const ir::Kernel& k) { return k.name == name; });
 }
 
-struct Adding {
+struct AtomicBench {
   Session& s;
   int lanes = atomic_lanes(s.lanes.front(), s.device.threads);
   int all = s.device.threads ? s.known.groups : s.device.units;
@@ -53,7 +53,7 @@ struct Adding {
     return value;
   }
 
-  // Every addition must have been seen.
+  // No addition may be lost.
   void check(const std::string& kind) const {
     const int groups = kind == "same" ? all : 1;
     const Job job = job_of({kind, groups});
@@ -71,18 +71,18 @@ struct Adding {
 }  // namespace
 
 void run_atomics(Session& s) {
-  const Adding adding{s};
+  const AtomicBench bench{s};
   std::vector<Point> points;
   for (const std::string where : {"", "group_"})
     for (const std::string kind : kAtomicKinds) {
-      if (!has_kernel(s, atomic_kernel(where + kind, adding.lanes))) continue;
-      if (kind == "same") adding.check(where + kind);
+      if (!has_kernel(s, atomic_kernel(where + kind, bench.lanes))) continue;
+      if (kind == "same") bench.check(where + kind);
       points.push_back({where + kind, 1});
-      if (kind != "chain" && adding.all > 1) points.push_back({where + kind, adding.all});
+      if (kind != "chain" && bench.all > 1) points.push_back({where + kind, bench.all});
     }
   s.rounds(points.size(), [&](size_t i) {
     const Point& p = points[i];
-    s.emit(s.bench.measure("atomics", p.kind, {{"groups", p.groups}}, adding.job_of(p)));
+    s.emit(s.bench.measure("atomics", p.kind, {{"groups", p.groups}}, bench.job_of(p)));
   });
 }
 

@@ -1,4 +1,4 @@
-// A barrier among groups that run at once, from one per unit to as many as fit.
+// A barrier among resident groups, from one per unit to as many as fit.
 #include "probe/kernels/barrier.h"
 
 #include <algorithm>
@@ -13,34 +13,34 @@
 namespace assay::probe {
 namespace {
 
-constexpr int kTries = 4;    // of a launch in which not all groups met
-constexpr int64_t kFew = 2;  // barriers: until then groups may still be starting
+constexpr int kAttempts = 4;  // of a launch in which some group did not arrive
+constexpr int64_t kFew = 2;   // barriers: groups may still be starting before these
 constexpr int64_t kMost = 4096;
 constexpr int64_t kSimulatedLeast = 8, kSimulatedMost = 32,
                   kSimulatedAll = 1 << 17;    // of all groups
-constexpr int64_t kSimulatedLooks = 1 << 10;  // each of them is executed
+constexpr int64_t kSimulatedPolls = 1 << 10;  // each poll is interpreted
 constexpr double kLongest = 0.4e-3;
 constexpr int kSamples = 15;
 
-class AllMeeting {
+class BarrierTest {
  public:
-  AllMeeting(const Session& s, Bench& bench, int most)
+  BarrierTest(const Session& s, Bench& bench, int most)
       : bench_(bench),
         simulated_(s.device.simulated),
         iterations_(s.known.most_iterations),
         out_(bench.allocate(std::max<int64_t>(most, kSlots) * 4)),
-        come_(bench.allocate(64)) {}
+        arrived_(bench.allocate(64)) {}
 
-  int64_t looks() const {
-    return std::min(simulated_ ? kSimulatedLooks : kMostLooks, iterations_ / 2);
+  int64_t polls() const {
+    return std::min(simulated_ ? kSimulatedPolls : kMaxPolls, iterations_ / 2);
   }
 
-  // Seconds of so many barriers, with what comes before them; nullopt: not all groups met each
+  // Seconds of so many barriers and the launch before them. nullopt: not all groups arrived each
   // time.
   std::optional<double> time_of(int groups, int64_t barriers) {
     const int32_t none = 0;
-    for (int i = 0; i < kTries; ++i) {
-      bench_.module().write({come_, 0}, std::as_bytes(std::span<const int32_t>(&none, 1)));
+    for (int i = 0; i < kAttempts; ++i) {
+      bench_.module().write({arrived_, 0}, std::as_bytes(std::span<const int32_t>(&none, 1)));
       const runtime::Launch l = bench_.launch(job_of(groups), barriers);
       const double t = bench_.run({&l, 1}).at(0);
       std::vector<int32_t> left(static_cast<size_t>(groups));
@@ -50,7 +50,7 @@ class AllMeeting {
     return std::nullopt;
   }
 
-  // As many as make a sample long enough; nullopt: they do not meet.
+  // Enough barriers for one sample. nullopt: groups do not all arrive.
   std::optional<int64_t> enough(int groups) {
     if (simulated_)
       return time_of(groups, kFew) ? std::optional(std::clamp(kSimulatedAll / groups,
@@ -68,11 +68,11 @@ class AllMeeting {
   Job job_of(int groups) const {
     Job job;
     job.kernel = kBarrierOfAll;
-    job.arguments = {{out_, 0}, {come_, 0}};
+    job.arguments = {{out_, 0}, {arrived_, 0}};
     job.groups = groups;
-    job.parameters = [groups, looks = looks()](int64_t barriers) {
+    job.parameters = [groups, polls = polls()](int64_t barriers) {
       return std::vector<double>{static_cast<double>(barriers), static_cast<double>(groups),
-                                 static_cast<double>(looks)};
+                                 static_cast<double>(polls)};
     };
     return job;
   }
@@ -80,10 +80,10 @@ class AllMeeting {
   Bench& bench_;
   bool simulated_;
   int64_t iterations_;
-  int out_, come_;
+  int out_, arrived_;
 };
 
-// One per unit, twice as many, and so on; the last are as many as run at once.
+// One group per unit, twice as many, and so on, up to all that are resident.
 std::vector<int> counts_of(int units, int most) {
   std::vector<int> out;
   for (int n = units; n < most; n *= 2) out.push_back(n);
@@ -99,7 +99,7 @@ void run_barrier(Session& s) {
   const std::vector<int> counts =
       counts_of(units, std::max(units, s.known.resident > 0 ? s.known.resident : s.known.groups));
   OwnKernels own(s, {device_barrier_kernel()}, s.known.lanes);
-  AllMeeting meeting(s, own.bench, counts.back());
+  BarrierTest test(s, own.bench, counts.back());
   std::vector<int64_t> barriers(counts.size());
   const auto gave_up = [&](size_t i) {
     barriers[i] = 0;
@@ -107,13 +107,13 @@ void run_barrier(Session& s) {
             "gave_up",
             {{"groups", counts[i]}},
             "1",
-            {static_cast<double>(meeting.looks())},
+            {static_cast<double>(test.polls())},
             {},
             0,
             {}});
   };
   for (size_t i = 0; i < counts.size(); ++i)
-    if (const auto n = meeting.enough(counts[i]))
+    if (const auto n = test.enough(counts[i]))
       barriers[i] = *n;
     else
       gave_up(i);
@@ -123,8 +123,7 @@ void run_barrier(Session& s) {
     bool met = true;
     for (int n = 0; n < kSamples && met; ++n)
       own.bench.sample(o, [&] {
-        const auto few = meeting.time_of(counts[i], kFew),
-                   many = meeting.time_of(counts[i], barriers[i]);
+        const auto few = test.time_of(counts[i], kFew), many = test.time_of(counts[i], barriers[i]);
         met = met && few && many;
         return met ? (*many - *few) / static_cast<double>(barriers[i] - kFew) : 0;
       });

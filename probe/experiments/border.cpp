@@ -14,9 +14,9 @@ namespace assay::probe {
 namespace {
 
 constexpr std::array<std::pair<int, ir::DType>, 2> kImages = {
-    {{1, ir::DType::i32}, {4, ir::DType::f32}}};  // of whole numbers, and of four with alpha
+    {{1, ir::DType::i32}, {4, ir::DType::f32}}};  // integers, and four numbers with alpha
 
-// Of each of its numbers: another one in every texel, and none of them 0.
+// A different number in every texel, none of them 0.
 double held_at(int64_t column, int64_t row) {
   return static_cast<double>(1 + row * kBorderColumns + column);
 }

@@ -1,4 +1,4 @@
-// Branches that lanes of a wave disagree on, and barriers, in groups of several waves.
+// Divergent branches and barriers, in groups of several waves.
 #include "probe/kernels/branches.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr int kWaves = 4;  // of a group: a wave twice as wide as the driver says would show
+constexpr int kWaves = 4;  // of a group: shows a wave twice as wide as the driver says
 constexpr int kLargestGroup = 1024;
 constexpr int64_t kCheckedIterations = 10;
 
@@ -32,7 +32,7 @@ Job branch_job(int alternate, int out, int groups) {
   job.arguments = {{out, 0}};
   job.groups = groups;
   job.parameters = [](int64_t amount) {
-    return std::vector<double>{static_cast<double>(amount), kWayRounds};
+    return std::vector<double>{static_cast<double>(amount), kBranchRounds};
   };
   job.work = static_cast<double>(kBranchSteps) * 8 * groups;
   job.most = kMaxIterations;
@@ -40,7 +40,7 @@ Job branch_job(int alternate, int out, int groups) {
   return job;
 }
 
-// Lane 0 always goes the first way.
+// Lane 0 always takes the first branch.
 void check(Bench& bench, int alternate, int out) {
   const runtime::Launch l = bench.launch(branch_job(alternate, out, 1), kCheckedIterations);
   bench.run({&l, 1});
@@ -52,7 +52,7 @@ void check(Bench& bench, int alternate, int out) {
         fmt::format("{} counted {} steps, expected {}", branch_name(alternate), found, expected))});
 }
 
-// One wave, two, four: as many as a group may have.
+// One wave, two, four: up to the largest group.
 std::vector<int> group_sizes(const Session& s) {
   std::vector<int> out = {s.known.lanes};
   for (int n = 2 * s.known.lanes; n <= std::min(most_threads(s), kLargestGroup); n *= 2)
@@ -76,7 +76,7 @@ void run_branches(Session& s) {
   const int wide = static_cast<int>(
       std::min<int64_t>({kWaves * int64_t{s.known.lanes}, kMostThreads, most_threads(s)}));
   OwnKernels several(s, branch_kernels(wide), wide);
-  several.bench.limit_loops(s.known.most_iterations / (2 * (kWayRounds + 1)));
+  several.bench.limit_loops(s.known.most_iterations / (2 * (kBranchRounds + 1)));
   const int groups = std::max(1, (s.known.groups * s.known.lanes + wide - 1) / wide),
             out = several.bench.allocate(int64_t{groups} * kMostThreads * 4);
   const std::vector<int> by = alternations(wide);

@@ -1,4 +1,4 @@
-// Experiments on latency: line size, capacities, address translation, sharing.
+// Latency: line size, capacities, private and shared caches, scratchpad.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "probe/experiments/experiments.h"
 #include "probe/inference/footprint.h"
-#include "probe/inference/set_conflict.h"
+#include "probe/inference/sharing_contrast.h"
 #include "probe/inference/stats.h"
 #include "probe/journal.h"
 #include "probe/kernels/code.h"
@@ -21,8 +21,9 @@ namespace {
 constexpr int64_t kSmallest = 8 << 10, kSmallestOfThreads = 1 << 10;
 constexpr int64_t kDenseUpTo = 16 << 20;    // four sizes an octave up to here,
 constexpr int64_t kSparseFrom = 128 << 20;  // two up to here, one beyond
-constexpr int kLargeVisits = 2;          // blocks at each of those: setting them up is what costs
-constexpr int64_t kWarmUpTo = 32 << 20;  // beyond, writing the cycle in visiting order must do
+constexpr int kLargeVisits = 2;             // blocks at each of those: their setup dominates
+// Beyond it there is no warm pass: writing the cycle in visiting order replaces it.
+constexpr int64_t kWarmUpTo = 32 << 20;
 
 // Multiples of 4 KiB where that is fine enough, else of the line.
 int64_t rounded(double bytes, int64_t line) {
@@ -44,23 +45,23 @@ std::vector<int64_t> sweep(int64_t least, int64_t line, int64_t most) {
 
 // One block at one footprint: a new cycle, one warm pass where affordable, samples.
 void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes) {
-  // What comes in larger pieces than nodes is found again later in a block: where a pass can not be
-  // whole, blocks are, and samples are taken from the beginning of one.
+  // A transfer larger than a node brings nodes that are visited later in the same block. Where a
+  // pass is too long for a sample, samples are whole blocks from the beginning of one.
   const bool whole_blocks = s.device.threads && bytes > kWarmUpTo;
   if (whole_blocks) bytes = bytes / kMostLocalBytes * kMostLocalBytes;
   const Cycle cycle = dense_cycle(bytes, static_cast<int64_t>(s.known.line));
   area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
   Job job = chase_job(area, 1, 0.4e-3);
   if (bytes > kDenseUpTo) job.samples = 8;
-  // What a processor writes it has in its caches, but they may still hold lines of an earlier
-  // cycle, too. Of a large one a part of a pass drives those out.
+  // Writing the cycle leaves it cached, but lines of an earlier cycle may be cached too. Of a large
+  // cycle, part of a pass evicts those.
   const runtime::Launch pass = s.bench.launch(
       job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + (whole_blocks ? 0 : 1));
   if (bytes <= kWarmUpTo)
     s.warm_up(pass);
   else if (s.device.threads)
     s.bench.run({&pass, 1});
-  go_round_first(s.bench, s.device, job, cycle.nodes);
+  add_warm_lap(s.bench, s.device, job, cycle.nodes);
   s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
 }
 
@@ -73,7 +74,7 @@ void chase_points(Session& s, const std::string& experiment, const std::vector<i
   });
 }
 
-// Footprints that tell where a knee begins, crosses and ends: finer around all three.
+// Footprints around the beginning, middle and end of a knee.
 void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
   const double low = k.from / 1.02, high = k.to * 1.02;
   for (int i = 0; i <= 6; ++i) to.insert(rounded(low * std::pow(high / low, i / 6.0), line));
@@ -81,19 +82,19 @@ void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
 
 }  // namespace
 
-// Two elements a distance apart, pairs 512 B apart: the second costs little while it lies in the
-// line the first one brought. 256 KiB of pairs use an eighth of the sets, so that first touches
-// miss L1; first caches of GPUs are as large as that themselves.
+// Two loads per pair, pairs 512 B from each other. The second costs little while both are in one
+// line. 256 KiB of pairs map to an eighth of the sets, so the first load misses L1. First caches of
+// GPUs are that large themselves, so they get more pairs.
 void run_line(Session& s) {
   const bool large = s.device.threads && s.device.fact("class") == "gpu";
-  constexpr int64_t kApart = 512;
+  constexpr int64_t kPairStride = 512;
   const int64_t pairs = large ? 4096 : 512;
   constexpr std::array<int64_t, 10> kDistances = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
-  const ChaseArea area = ChaseArea::make(s.bench, pairs * kApart);
+  const ChaseArea area = ChaseArea::make(s.bench, pairs * kPairStride);
   s.rounds(kDistances.size(), [&](size_t i) {
     Cycle cycle;
     cycle.nodes = pairs;
-    cycle.stride = kApart;
+    cycle.stride = kPairStride;
     cycle.second = kDistances[i];
     area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
     const Job job = chase_job(area, 1, 0.3e-3);
@@ -110,8 +111,8 @@ void run_chase(Session& s) {
                      static_cast<int64_t>(s.known.line), s.max_bytes));
 }
 
-// Each round infers the knees from all there is, then measures finer around each of them; the last
-// third of the time goes to repeats of both sides.
+// Each round infers the knees from all samples so far, then measures more finely around them. The
+// last third of the time repeats both sides.
 void run_knees(Session& s) {
   const auto line = static_cast<int64_t>(s.known.line);
   Observations all = s.earlier;
@@ -119,7 +120,7 @@ void run_knees(Session& s) {
   if (levels.knees.empty()) return;
   const auto most = static_cast<int64_t>(levels.knees.back().to * 1.5);
   const ChaseArea area = ChaseArea::make(s.bench, most);
-  struct Listener {  // what is sent is kept, too, until we are done
+  struct Listener {  // also adds what is sent to `all`, for this experiment only
     Session& s;
     Send send = s.send;
     ~Listener() { s.send = send; }
@@ -128,13 +129,13 @@ void run_knees(Session& s) {
     add_line(l, all);
     listener.send(l);
   };
-  for (int round = 0; s.another(round); ++round) {
+  for (int round = 0; s.wants_round(round); ++round) {
     std::set<int64_t> sizes;
     for (const KneePoint& k : levels.knees) add_around(k, line, sizes);
     std::vector<int64_t> order(sizes.begin(), sizes.end());
     std::shuffle(order.begin(), order.end(), s.random);
     for (const int64_t bytes : order) {
-      if (round > 0 && !s.goes_on()) return;
+      if (round > 0 && !s.time_left()) return;
       if (bytes <= most) chase_block(s, "knees", area, bytes);
     }
     const Levels renewed = find_levels(curve_of(chase_blocks(all), Estimator::latency));
@@ -142,7 +143,7 @@ void run_knees(Session& s) {
   }
 }
 
-// Well inside each plateau, far memory well beyond the last knee.
+// Well inside each plateau; for far memory well beyond the last knee.
 void run_latency(Session& s) {
   const std::vector<Plateau>& plateaus = s.known.levels.plateaus;
   const auto line = static_cast<int64_t>(s.known.line);
@@ -159,7 +160,7 @@ void run_latency(Session& s) {
     if (i + 1 < sizes.size()) {
       const runtime::Launch pass = s.bench.launch(job, cycle.nodes / kChaseSteps + 1);
       s.warm_up(pass);
-      go_round_first(s.bench, s.device, job, cycle.nodes);
+      add_warm_lap(s.bench, s.device, job, cycle.nodes);
     }
     const Conditions at = {{"bytes", static_cast<double>(sizes[i])},
                            {"level", static_cast<double>(i)}};
@@ -167,8 +168,8 @@ void run_latency(Session& s) {
   });
 }
 
-// Multiply-adds share nothing: if all units are slower at them too, they wait for each other, or
-// share a core for a while.
+// Multiply-adds use no cache. If all units together are slower at them too, threads wait or share a
+// core.
 void measure_without_cache(Session& s, int units, int out) {
   Job job;
   job.kernel = op_name("fma", s.known.lanes, s.known.chains);
@@ -182,14 +183,14 @@ void measure_without_cache(Session& s, int units, int out) {
   }
 }
 
-constexpr int kAlone = 3;  // units that are also measured by themselves, and the last one
+constexpr int kAlone = 3;  // units that are also measured alone, and the last one
 
 // If all units together are slower than each of them alone, they share the cache.
 void run_sharing(Session& s) {
   const int units =
       s.device.threads
           ? 2
-          : std::min<int>(s.device.units, static_cast<int>(kSlots));  // two groups: of two units
+          : std::min<int>(s.device.units, static_cast<int>(kSlots));  // two groups, of two units
   if (units < 2 || s.known.levels.knees.empty()) return;
   const auto line = static_cast<int64_t>(s.known.line);
   std::vector<int64_t> sizes;
@@ -197,18 +198,19 @@ void run_sharing(Session& s) {
   for (size_t i = 0; i < s.known.levels.knees.size(); ++i) {
     const bool declared =
         !declared_cache(s.earlier, i)
-             .empty();  // then a small footprint, which others leave alone, must do
-    sizes.push_back(rounded(
-        crowding(s.known.levels.knees[i], declared ? std::span<const CurvePoint>() : curve, units),
-        line));
+             .empty();  // then a small footprint must do, which co-tenants rarely evict
+    sizes.push_back(
+        rounded(sharing_footprint(s.known.levels.knees[i],
+                                  declared ? std::span<const CurvePoint>() : curve, units),
+                line));
   }
-  const int64_t apart = (*std::max_element(sizes.begin(), sizes.end()) + kLocalBytes - 1) /
-                            kLocalBytes * kLocalBytes +
-                        kLocalBytes;
-  const ChaseArea area = ChaseArea::make(s.bench, apart * units);
+  const int64_t spacing = (*std::max_element(sizes.begin(), sizes.end()) + kLocalBytes - 1) /
+                              kLocalBytes * kLocalBytes +
+                          kLocalBytes;
+  const ChaseArea area = ChaseArea::make(s.bench, spacing * units);
   const int out = s.bench.allocate(kSlots * kSlotFloats * 4);
-  // Alone: each of the first ones and the last. Others may crowd what is one unit's own and leave
-  // the next one's alone.
+  // Alone: the first units and the last. Co-tenants may evict one unit's private lines and not the
+  // next one's.
   std::vector<int> alone = {0};
   for (int u = 1; !s.device.threads && u < units; ++u)
     if (u < kAlone || u + 1 == units) alone.push_back(u);
@@ -221,15 +223,16 @@ void run_sharing(Session& s) {
     for (int u = 0; u < active; ++u) {
       Cycle cycle = dense_cycle(bytes, line);
       cycle.begin =
-          apart *
-          (first + u);  // each unit its own bytes, whoever else is there: some pages are less lucky
+          spacing *
+          // Each unit has the same bytes alone and with others, since physical pages differ.
+          (first + u);
       area.start_at(s.bench, u, write_cycle(s.bench, area.nodes, cycle, s.random));
     }
     Job job = chase_job(area, active, 0.5e-3);
     job.first_unit = first;
     const runtime::Launch pass = s.bench.launch(job, bytes / line / kChaseSteps + 1);
     s.warm_up(pass);
-    go_round_first(s.bench, s.device, job, bytes / line);
+    add_warm_lap(s.bench, s.device, job, bytes / line);
     const Conditions at = {{"bytes", static_cast<double>(bytes)},
                            {"units", active},
                            {"first", first},
@@ -238,7 +241,7 @@ void run_sharing(Session& s) {
   });
 }
 
-// Only where a driver has such memory: elsewhere a group's own memory is a buffer like others.
+// Only where the driver reports a scratchpad: elsewhere it is an ordinary buffer.
 void run_group_memory(Session& s) {
   if (s.device.fact("group_memory").empty()) return;
   const ChaseArea area = ChaseArea::make(s.bench, kGroupBytes);
@@ -250,8 +253,7 @@ void run_group_memory(Session& s) {
   read.work = kGroupBytes;
   read.most = kMaxIterations;
   const Conditions at = {{"bytes", static_cast<double>(kGroupBytes)}};
-  for (Job* job : {&chase, &read})
-    job->before = s.bench.time_of_none(*job);  // what filling it takes
+  for (Job* job : {&chase, &read}) job->setup_s = s.bench.setup_time(*job);  // filling it
   Job write;
   write.kernel = group_write_name(s.known.lanes);
   write.groups = s.known.groups;

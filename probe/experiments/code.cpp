@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "probe/experiments/experiments.h"
-#include "probe/kernels/straight.h"
+#include "probe/kernels/straight_line_code.h"
 #include "probe/sampling/own_kernels.h"
 
 namespace assay::probe {
@@ -14,7 +14,7 @@ namespace {
 
 void measure(Session& s, Bench& bench, int steps) {
   Job job;
-  job.kernel = straight_name(steps);
+  job.kernel = straight_line_name(steps);
   job.work = steps;
   job.most = kMaxIterations;
   job.target_s = 0.2e-3;
@@ -26,14 +26,15 @@ void measure(Session& s, Bench& bench, int steps) {
 }  // namespace
 
 void run_code(Session& s) {
-  const std::vector<int> sizes = straight_steps(shape_of(s.device));
+  const std::vector<int> sizes = straight_line_steps(shape_of(s.device));
   if (!s.device.threads)
     return s.rounds(sizes.size(), [&](size_t i) { measure(s, s.bench, sizes[i]); });
   std::vector<std::unique_ptr<OwnKernels>> built;
   for (const int steps : sizes) {
     if (out_of_time(s)) break;
     built.push_back(std::make_unique<OwnKernels>(
-        s, std::vector<ir::Kernel>{straight_kernel(steps, true, s.known.lanes)}, s.known.lanes));
+        s, std::vector<ir::Kernel>{straight_line_kernel(steps, true, s.known.lanes)},
+        s.known.lanes));
   }
   s.rounds(built.size(), [&](size_t i) { measure(s, built[i]->bench, sizes[i]); });
 }

@@ -1,4 +1,4 @@
-// Experiments on arithmetic: rates, latencies, clocks, units.
+// Experiments on arithmetic: throughput, latency, clocks, units.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace assay::probe {
 namespace {
 
-// `groups` at a time: on a device that deals them out, what a sample is divided by counts the steps
-// of all.
+// `units` groups at a time. Where the device schedules groups, a sample is divided by the steps of
+// all of them.
 Job chains_job(const Session& s, const std::string& op, int lanes, int chains, int out, int units) {
   Job job;
   job.kernel = op_name(op, lanes, chains);
@@ -34,7 +34,7 @@ int output(Session& s) {
   return s.bench.allocate(std::max<int64_t>(kSlots, kMostGroups) * kSlotFloats * 4);
 }
 
-// `op_fma` adds 1 per step: the accumulator says how many steps ran.
+// `op_fma` adds 1 per step: the accumulator counts the executed steps.
 void check_fma(Session& s, int lanes, int chains, int out) {
   const Job job = chains_job(s, "fma", lanes, chains, out, 1);
   constexpr int64_t kIterations = 1000;
@@ -49,7 +49,7 @@ void check_fma(Session& s, int lanes, int chains, int out) {
       fail({error(fmt::format("{} executed {} steps of {}", job.kernel, r, expected))});
 }
 
-// Following the pointers by hand must end where the kernel ended.
+// Following the pointers on the host must end where the kernel ended.
 void check_chase(Session& s) {
   constexpr int64_t kNodes = 512, kIterations = 100;
   std::vector<int64_t> next(kNodes * 8, 0);
@@ -86,10 +86,10 @@ void run_chain_points(Session& s, const std::string& experiment,
 constexpr double kTwoRounds = 1.5;
 constexpr double kNearBest = 1.03;
 constexpr int kEven = 4;
-constexpr int kFurther = 8;  // times as many groups are tried: units take them in rounds, and a
-                             // last one may be hardly full
+// Times as many groups are tried: the last round of groups may be nearly empty.
+constexpr int kFurther = 8;
 
-constexpr int64_t kTickBytes = 16 << 10;  // for four lanes; as much more for more
+constexpr int64_t kTickBytes = 16 << 10;  // for four lanes; in proportion for more
 
 int64_t tick_bytes(const Session& s) { return kTickBytes / 4 * s.lanes.back(); }
 
@@ -106,8 +106,8 @@ Job tick_job(const std::string& load, int lanes, int data, int units, double tar
 
 }  // namespace
 
-// Some drivers end loops early. The longest that ran all of its iterations, up to some that nobody
-// needs.
+// Some drivers end long loops early. Finds the longest that ran all its iterations, up to as many
+// as the probe needs.
 void check_loops(Session& s, int out) {
   const int lanes = s.lanes.front(), chains = kFmaChains.back();
   const double steps = static_cast<double>(op_steps("fma", chains, s.device.threads)) / chains;
@@ -117,7 +117,7 @@ void check_loops(Session& s, int out) {
     std::vector<float> result(1);
     try {
       s.bench.run({&l, 1});
-    } catch (const std::runtime_error&) {  // the device noticed
+    } catch (const std::runtime_error&) {  // the device reported it
       return false;
     }
     s.bench.module().read({out, 0}, std::as_writable_bytes(std::span<float>(result)));
@@ -125,13 +125,13 @@ void check_loops(Session& s, int out) {
   };
   const auto runs = [&](int64_t iterations) {
     return ran(iterations) || ran(iterations);
-  };  // a failure may have been a mishap
+  };  // one failure may be by chance
   constexpr int64_t kEnough =
       150'000;  // times the steps of an iteration: still a whole number in f32
   if (runs(kEnough)) return;
   int64_t good = 0, bad = kEnough;
   while (bad - good > 1) (runs((good + bad) / 2) ? good : bad) = (good + bad) / 2;
-  if (good == 0) fail({error("the device does not run loops")});
+  if (good == 0) fail({error("the device runs no loop to its end")});
   s.fact("loop_limit", std::to_string(good));
   s.bench.limit_loops(good);
 }
@@ -179,7 +179,7 @@ void run_operations(Session& s) {
     for (const int lanes : s.lanes)
       if (!s.device.threads && lanes != s.known.lanes)
         points.push_back({op, lanes, kOpChains.back()});
-  for (const char* pair : kTogether)
+  for (const char* pair : kOverlapPairs)
     points.push_back({pair, s.known.lanes, kPairChains, s.known.groups});
   run_chain_points(s, "operations", points);
 }
@@ -199,13 +199,12 @@ void run_mixes(Session& s) {
     job.work = static_cast<double>(bytes / kBlockBytes) * kMixRounds * s.known.groups *
                (kMixes[i].loads + kMixes[i].fmas + kMixes[i].integers);
     job.most = kMaxPasses;
-    if (s.device.threads) job.before = s.bench.time_of_none(job);
+    if (s.device.threads) job.setup_s = s.bench.setup_time(job);
     s.emit(s.bench.measure("mixes", kMixes[i].name, {}, job));
   });
 }
 
-// Groups at a time, ever more: where the rate grows no further all units are as busy as they can
-// be.
+// An increasing number of concurrent groups: where the rate stops growing, all units are saturated.
 void run_waves(Session& s) {
   if (!s.device.threads) return;
   const int out = output(s);
@@ -219,10 +218,9 @@ void run_waves(Session& s) {
   };
   std::vector<int> tried;
   std::vector<double> times;
-  int enough = 1;  // groups that came near the best so far
+  int enough = 1;  // groups whose rate is near the best so far
   for (int base = 1; base <= kMostGroups && base <= kFurther * enough; base *= 2)
-    for (const int groups :
-         {base, base + base / 2}) {  // units hold an odd number of waves now and then
+    for (const int groups : {base, base + base / 2}) {  // some units hold an odd number of waves
       if (groups > kMostGroups || (!tried.empty() && groups == tried.back())) continue;
       tried.push_back(groups);
       times.push_back(time_of(groups));
@@ -231,7 +229,7 @@ void run_waves(Session& s) {
           std::find_if(times.begin(), times.end(), [&](double t) { return t < kNearBest * best; }) -
           times.begin())];
     }
-  // As many on every unit, too: else the last round is hardly full.
+  // Multiples of the units as well, so that the last round is full.
   const int units = static_cast<int>(s.known.units);
   for (int groups = units; groups <= std::min(kMostGroups, kEven * enough); groups *= 2)
     if (std::find(tried.begin(), tried.end(), groups) == tried.end()) tried.push_back(groups);
@@ -241,8 +239,7 @@ void run_waves(Session& s) {
 
 namespace {
 
-// A group that fills a unit alone, n times at once: one more than there are units, and some unit
-// has to run two.
+// Groups that fill a unit each: with one more than units, some unit runs two.
 void run_alone(Session& s) {
   if (std::none_of(s.kernels.begin(), s.kernels.end(),
                    [](const ir::Kernel& k) { return k.name == "alone"; }))

@@ -1,4 +1,4 @@
-// A chase through constants, beside the same through plain memory.
+// A chase through constants, and the same through global memory.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -39,9 +39,9 @@ void run_constant(Session& s) {
   });
   if (!s.device.threads) return;
   const int64_t bytes = std::min<int64_t>(most, s.known.lanes * kPathStride);
-  for (const bool apart : {false, true})
-    constant.measure("lanes", {{"bytes", double(bytes)}, {"apart", apart ? 1.0 : 0.0}},
-                     nodes_of(bytes, s), apart);
+  for (const bool divergent : {false, true})
+    constant.measure("lanes", {{"bytes", double(bytes)}, {"divergent", divergent ? 1.0 : 0.0}},
+                     nodes_of(bytes, s), divergent);
 }
 
 }  // namespace assay::probe

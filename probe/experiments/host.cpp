@@ -1,4 +1,4 @@
-// Copies between the host's memory and the device's, by size, seen from the host.
+// Copies between the host's memory and the device's, by size, timed by the host.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -18,7 +18,7 @@ constexpr double kLongest = 0.02;  // s of one sample
 namespace {
 
 void measure_map(Session& s, int buffer, int64_t bytes) {
-  if (!s.bench.module().map({buffer, 0}, bytes)) return;  // and whatever the first time takes
+  if (!s.bench.module().map({buffer, 0}, bytes)) return;  // the first call may take longer
   Observation o{"host", "map", {{"bytes", double(bytes)}}, "s", {}, {}, 0, {}};
   for (int n = 0; n < kTimes; ++n)
     s.bench.sample(o, [&] { return s.bench.module().map({buffer, 0}, bytes).value_or(0); });
@@ -27,8 +27,7 @@ void measure_map(Session& s, int buffer, int64_t bytes) {
 
 }  // namespace
 
-// Simulated chips copy in no time of theirs, and where units are threads of ours there is one
-// memory.
+// Simulated chips have no copy times. Where units are the host's threads there is one memory.
 void run_host(Session& s) {
   if (s.device.simulated || s.device.fact("threads") == "own") return;
   std::vector<int64_t> sizes;
@@ -37,7 +36,7 @@ void run_host(Session& s) {
   if (sizes.empty()) return;
   std::vector<std::byte> here(static_cast<size_t>(sizes.back()));
   for (std::byte& b : here)
-    b = static_cast<std::byte>(s.random());  // what is all alike may be moved in less
+    b = static_cast<std::byte>(s.random());  // constant data may be compressed
   const int there = s.bench.allocate(sizes.back());
   s.rounds(3 * sizes.size(), [&](size_t i) {
     const int64_t bytes = sizes[i / 3];

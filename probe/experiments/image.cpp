@@ -1,5 +1,5 @@
-// Images: which texels are fetched together, a chase through an image beside one through plain
-// memory, reading of several kinds of texels.
+// Images: the block of texels that one miss fetches, a chase beside one through global memory,
+// reads of several texel formats.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +24,7 @@ constexpr double kPerOctave = 2;
 constexpr int32_t kCell = 32;  // texels between pairs, across and down
 constexpr std::array<int, 5> kDistances = {1, 2, 4, 8, 16};
 constexpr int kPairVisits = 3;       // blocks of samples at each distance
-constexpr int32_t kLineTexels = 16;  // where nothing tells: a row of 64 B
+constexpr int32_t kLineTexels = 16;  // if the block is unknown: a row of 64 B
 constexpr std::array<int, 3> kTexels = {1, 2, 4};
 constexpr int64_t kReadBytes = 16 << 10;
 
@@ -33,7 +33,7 @@ std::vector<int32_t> shuffled(std::vector<int32_t> v, Session& s) {
   return v;
 }
 
-// The first texels of cells of so many texels, row by row: `n` of them.
+// The first texels of `n` cells, row by row.
 std::vector<int32_t> cells(int64_t n, int32_t width, int32_t height) {
   std::vector<int32_t> out;
   const int64_t across = kImageRow / width;
@@ -42,7 +42,7 @@ std::vector<int32_t> cells(int64_t n, int32_t width, int32_t height) {
   return out;
 }
 
-// Touches of two texels a distance apart, across or down: those of one block cost one miss.
+// Pairs of loads of two texels, across or down: within a block they cost one miss.
 std::vector<CurvePoint> pairs_along(Session& s, PathChase& chase, int64_t rows, bool down) {
   std::map<int, double> least;
   const int64_t pairs = rows / kCell * (kImageRow / kCell);
@@ -61,8 +61,8 @@ std::vector<CurvePoint> pairs_along(Session& s, PathChase& chase, int64_t rows, 
   return curve;
 }
 
-// All users reading the same bytes over and over, of an image or (no shape) of plain memory; `what`
-// and `at` say which.
+// All groups read the same bytes repeatedly, of an image or (no shape) of global memory. `what` and
+// `at` name it.
 void measure_read(Session& s, const std::optional<runtime::ImageShape>& shape, const char* what,
                   Conditions at) {
   const int texel = shape ? shape->texel : 0, lanes = s.known.lanes;
@@ -101,8 +101,7 @@ void measure_read(Session& s, const std::optional<runtime::ImageShape>& shape, c
   for (int i = 0; i < 2; ++i) s.emit(own.bench.measure("image", what, at, job));
 }
 
-// Plain memory, texels of one, two and four numbers, and the same with numbers of two bytes and of
-// one.
+// Global memory; texels of one, two and four f32; the same of 2-byte and 1-byte numbers.
 void measure_reads(Session& s) {
   measure_read(s, std::nullopt, "read_plain", {{"texel", 0.0}});
   for (const int texel : kTexels)

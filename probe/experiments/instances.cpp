@@ -1,4 +1,4 @@
-// Does one cache serve all units, or several of a kind parts of them?
+// Does one cache serve all units, or several instances parts of them?
 #include "probe/inference/instances.h"
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kLeavesOwn = 2.5;  // of the cache before, in each unit that chases
+constexpr double kLeavesOwn = 2.5;  // times the cache before, in each unit that chases
 constexpr int kMostInstances = 8;
 constexpr double kGolden = 0.6180339887498949;
 
-// So many of n groups, spread over all of them whichever parts these lie in.
+// So many of n groups, spread evenly whatever parts the instances serve.
 std::vector<int> spread(int count, int n) {
   std::vector<int> out;
   for (int i = 0; i < n && static_cast<int>(out.size()) < count; ++i) {
@@ -28,15 +28,15 @@ std::vector<int> spread(int count, int n) {
   return out;
 }
 
-struct Crowd {
+struct ChaseLoad {
   size_t level = 0;
-  double times = 0;   // capacities in all
-  int groups = 0;     // that chase; the others stand in one place
+  double times = 0;   // total footprint over the capacity
+  int groups = 0;     // that chase; the others stay at one node
   int64_t bytes = 0;  // of each
 };
 
-std::vector<Crowd> crowds_of(const Session& s) {
-  std::vector<Crowd> out;
+std::vector<ChaseLoad> chase_loads(const Session& s) {
+  std::vector<ChaseLoad> out;
   const auto& knees = s.known.levels.knees;
   const int units = static_cast<int>(s.known.units);
   for (size_t i = 0; i < knees.size(); ++i) {
@@ -54,9 +54,8 @@ std::vector<Crowd> crowds_of(const Session& s) {
   return out;
 }
 
-// The time of a hop. A place of its own that leads to itself keeps whoever does not chase out of
-// the way.
-double measure_instances(Session& s, const ChaseArea& area, const Crowd& c, int64_t quiet) {
+// The time of a hop. Groups that do not chase follow a node that points to itself.
+double measure_instances(Session& s, const ChaseArea& area, const ChaseLoad& c, int64_t quiet) {
   const int units = static_cast<int>(s.known.units);
   s.bench.module().write_words(area.nodes, std::vector<runtime::Word>{{quiet, quiet / 8}});
   for (int u = 0; u < units; ++u) area.start_at(s.bench, u, quiet / 8);
@@ -83,16 +82,16 @@ double measure_instances(Session& s, const ChaseArea& area, const Crowd& c, int6
 
 }  // namespace
 
-// Ever more, as long as all of it is held.
+// Growing footprints, until the caches no longer hold them.
 void run_instances(Session& s) {
   if (!s.device.threads || s.known.units < 4 || s.known.units > kSlots) return;
-  const std::vector<Crowd> crowds = crowds_of(s);
-  if (crowds.empty()) return;
+  const std::vector<ChaseLoad> loads = chase_loads(s);
+  if (loads.empty()) return;
   int64_t quiet = 0;
-  for (const Crowd& c : crowds) quiet = std::max(quiet, c.groups * c.bytes);
+  for (const ChaseLoad& c : loads) quiet = std::max(quiet, c.groups * c.bytes);
   const ChaseArea area = ChaseArea::make(s.bench, quiet + kBlockBytes);
   std::vector<bool> beyond(s.known.levels.knees.size(), false);
-  for (const Crowd& c : crowds) {
+  for (const ChaseLoad& c : loads) {
     if (beyond[c.level]) continue;
     const double here = s.known.levels.plateaus[c.level].seconds,
                  next = s.known.levels.plateaus[c.level + 1].seconds;

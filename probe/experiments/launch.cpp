@@ -1,4 +1,4 @@
-// Experiments on the cost of launching.
+// The cost of launching.
 #include <numeric>
 #include <span>
 #include <vector>
@@ -22,7 +22,7 @@ Job empty_groups(int units, int64_t most) {
   return job;
 }
 
-// Many steps in one run: what one more step costs, barrier included.
+// The cost of one more step in a run, barrier included.
 void measure_steps(Session& s, Bench& bench, const char* what) {
   constexpr size_t kSteps = 200;
   const std::vector<runtime::Launch> steps(kSteps,
@@ -32,13 +32,13 @@ void measure_steps(Session& s, Bench& bench, const char* what) {
     bench.sample(o, [&] {
       const std::vector<double> times = bench.run_steps(steps);
       return std::accumulate(times.begin() + 1, times.end(), 0.0) /
-             (kSteps - 1);  // the first one wakes the device
+             (kSteps - 1);  // the first step wakes the device
     });
   s.emit(o);
 }
 
-// Steps in which all units work for longer than it takes to wake them: what one waits for the last
-// unit to begin is the time beyond a step of one unit alone.
+// Wake-up skew: the time of a step in which all units work, less that of one unit alone. Steps last
+// longer than waking a unit.
 void measure_join(Session& s, Bench& bench) {
   constexpr size_t kSteps = 8;
   if (s.device.units < 2) return;
@@ -52,11 +52,12 @@ void measure_join(Session& s, Bench& bench) {
   };
   for (int i = 0; i < 9; ++i)
     bench.sample(o,
-                 [&] { return step_of(all) - step_of(one); });  // of noise, half are below nothing
+                 // Where there is no skew, noise makes half of these negative.
+                 [&] { return step_of(all) - step_of(one); });
   s.emit(o);
 }
 
-// The same steps recorded, less a few of them: what one more costs. Why there are none is a fact.
+// The cost of one more step of a recorded run. If the device records nothing, the reason is a fact.
 void measure_recorded(Session& s, Bench& bench) {
   constexpr size_t kMany = 200, kFew = 2;
   const std::vector<runtime::Launch> steps(kMany, bench.launch(empty_groups(s.device.units, 1), 1));
@@ -73,8 +74,8 @@ void measure_recorded(Session& s, Bench& bench) {
   s.emit(o);
 }
 
-// Launches that a driver is handed one by one.
-void measure_dirty_remote(Session& s) {
+// Launches that are submitted to the driver one by one.
+void measure_separate_launches(Session& s) {
   std::vector<ir::Kernel> some;
   for (const ir::Kernel& k : s.kernels)
     if (k.name == "nothing" || k.name == "sentinel") some.push_back(k);
@@ -85,7 +86,7 @@ void measure_dirty_remote(Session& s) {
   measure_recorded(s, bench);
 }
 
-// One launch, waited for, seen from outside.
+// One launch, waited for, timed by the host.
 void measure_eager(Session& s) {
   const runtime::Launch one = s.bench.launch(empty_groups(s.device.units, 1), 1);
   Observation o{"launch", "eager", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
@@ -105,7 +106,7 @@ void run_launch(Session& s) {
     else if (i == 2)
       s.emit(s.bench.measure("launch", "group", {}, groups));
     else if (s.device.in_sequence)
-      measure_dirty_remote(s);
+      measure_separate_launches(s);
     else {
       measure_join(s, s.bench);
       measure_recorded(s, s.bench);

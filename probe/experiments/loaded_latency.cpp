@@ -1,4 +1,4 @@
-// A chase while others stream through the same memory.
+// Loaded latency: a chase while other groups stream through the same level.
 #include "probe/inference/loaded_latency.h"
 
 #include <algorithm>
@@ -16,20 +16,18 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kTarget = 0.7e-3, kSimulatedTarget = 15e-6;  // of a launch
-constexpr std::array<double, 6> kSlower = {
-    1, 1.15, 1.4, 2, 3.5, 8};  // times that a block of a stream may take, rests included;
-constexpr size_t kSimulatedSlower =
-    5;  // of them: half of the bandwidth lies between, and rests are what costs
-constexpr int kSpare =
-    2;  // times the groups that reach all of far memory's bandwidth: others only wait in its queue
+constexpr double kTarget = 0.7e-3, kSimulatedTarget = 15e-6;  // s of a launch
+constexpr std::array<double, 6> kSlowdowns = {
+    1, 1.15, 1.4, 2, 3.5, 8};  // time of a block of a stream over its time without rests
+// Of them: half of the bandwidth is among these, and rests are slow to simulate.
+constexpr size_t kSimulatedSlowdowns = 5;
+constexpr int kSpare = 2;  // times the groups that saturate far memory: more of them only queue
 constexpr double kLonger = 1.08;  // the chase outlasts the streams by so much,
-constexpr double kLeast = 1.03;   // at least,
-constexpr int kTries = 6;         // or is made longer
-constexpr int64_t kRests = 64;    // that show what one takes
+constexpr double kLeast = 1.03;   // by at least so much,
+constexpr int kTries = 6;         // else it is made longer
+constexpr int64_t kRests = 64;    // that calibrate one
 constexpr int kSamples = 5, kSimulatedSamples = 2;
-// Operations of a launch without rests beyond which simulating those with rests, which waves spend
-// counting, takes minutes.
+// Operations of a launch without rests. Beyond these, launches with rests take minutes to simulate.
 constexpr int64_t kMostSimulated = 100'000;
 
 struct Load {  // of every group that streams
@@ -55,8 +53,8 @@ class Loaded {
     chase_.start_at(s.bench, 0, write_cycle(s.bench, chase_.nodes, cycle, s.random));
   }
 
-  // What a block and a rest take, and how long the streams are then. False: simulating it would
-  // take too long.
+  // Calibrates a block, a rest and the length of the streams. False: simulating it would take too
+  // long.
   bool calibrate() {
     const int64_t most = std::max<int64_t>(1, area_ / others_ - 1);
     Load l{1, far_ ? 1 : most, 0};
@@ -103,8 +101,8 @@ class Loaded {
                            {"hops", double(hops * kLoadedHops)},
                            {"bytes", bytes}};
     Observation both{"loaded_latency", "both", at, "s", {}, {}, 0, {}},
-        alone{"loaded", "alone", at, "s", {}, {}, 0, {}},
-        streams{"loaded", "streams", at, "s", {}, {}, 0, {}};
+        alone{"loaded_latency", "alone", at, "s", {}, {}, 0, {}},
+        streams{"loaded_latency", "streams", at, "s", {}, {}, 0, {}};
     for (int i = 0; i < (s_.device.simulated ? kSimulatedSamples : kSamples); ++i)
       s_.bench.sample(both, [&] {
         const std::vector<double> t = times({{hops, {}}, {0, l}, {hops, l}});
@@ -112,7 +110,7 @@ class Loaded {
         streams.samples.push_back(t[1]);
         return t[2];
       });
-    // Samples that were taken again were so in all three.
+    // Repeated samples were repeated in all three.
     for (Observation* o : {&alone, &streams}) {
       o->samples.erase(o->samples.begin(),
                        o->samples.end() - static_cast<std::ptrdiff_t>(both.samples.size()));
@@ -134,7 +132,8 @@ class Loaded {
     return std::max<int64_t>(1, far_ ? all / each : all / (1 + l.blocks * each));
   }
 
-  // Far memory: on and on through the area, so that no cache has it. A cache: each its part.
+  // Far memory: successive parts of the area, so that no cache holds them. A cache: each group its
+  // own part.
   runtime::Launch launch(int64_t hops, const Load& l) {
     Job job;
     job.kernel = loaded_name(s_.known.lanes);
@@ -172,7 +171,7 @@ class Loaded {
         hops = std::min(most, hops + std::max<int64_t>(1, hops / 4));
         continue;
       }
-      const auto one = latency_beside({t[0], t[1], t[2], double(hops * kLoadedHops)});
+      const auto one = latency_under_load({t[0], t[1], t[2], double(hops * kLoadedHops)});
       if (!one) break;
       const int64_t wanted = std::clamp<int64_t>(
           static_cast<int64_t>(std::ceil(kLonger * t[1] / *one / kLoadedHops)), 1, most);
@@ -184,14 +183,14 @@ class Loaded {
 
   Session& s_;
   size_t level_;
-  int64_t area_;  // blocks that the streams go through
+  int64_t area_;  // blocks that the streams read
   ChaseArea chase_;
   int from_, others_ = 1;
   bool far_ = true;
   int64_t at_ = 0, hops_ = 1;
   Load whole_;
   double per_ = 1,
-         per_rest_ = 1;  // seconds of a block, or pass, and of a rest in each of its parts
+         per_rest_ = 1;  // seconds of a block or pass, and of a rest in each of its parts
 };
 
 }  // namespace
@@ -199,24 +198,23 @@ class Loaded {
 void run_loaded_latency(Session& s) {
   const std::vector<Plateau>& plateaus = s.known.levels.plateaus;
   if (plateaus.empty() || (!s.device.threads && s.device.units < 2)) return;
-  // Where a unit has one group at a time, the one that chases takes it from those that stream:
-  // alone they would have it, too.
+  // Where a unit has one resident group, the chase displaces a stream, which the streams alone
+  // would have.
   if (s.device.threads && s.known.resident > 0 && s.known.resident <= s.known.units) return;
   std::vector<Loaded> levels;
   const int64_t beyond = footprint_beyond(s.known, s.max_bytes / 2);
   levels.emplace_back(s, plateaus.size() - 1, beyond, beyond);
-  // The streams' parts lie in the last cache beside the chase's, where nothing of them is a unit's
-  // own.
+  // The streams' parts and the chase's share the last cache; none of them fits in a private one.
   const size_t last = s.known.levels.knees.size();
   if (const auto each =
-          s.device.threads ? std::nullopt : footprint_streamed(s.known, s.device.units);
+          s.device.threads ? std::nullopt : footprint_of_streams(s.known, s.device.units);
       last > 0 && s.known.sharing[last - 1].shared && each)
     levels.emplace_back(s, last - 1, *each, *each * (s.device.units - 1));
   if (!std::all_of(levels.begin(), levels.end(), [](Loaded& l) { return l.calibrate(); }))
-    return s.fact("loaded_left_out", "too much is streamed to simulate it");
-  const size_t points = s.device.simulated ? kSimulatedSlower : kSlower.size();
+    return s.fact("loaded_left_out", "the streams take too long to simulate");
+  const size_t points = s.device.simulated ? kSimulatedSlowdowns : kSlowdowns.size();
   s.rounds(levels.size() * points,
-           [&](size_t i) { levels[i / points].measure(kSlower[i % points]); });
+           [&](size_t i) { levels[i / points].measure(kSlowdowns[i % points]); });
 }
 
 }  // namespace assay::probe

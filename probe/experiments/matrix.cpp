@@ -31,7 +31,7 @@ Job job_of(const Session& s, const Point& p, int out) {
   return job;
 }
 
-// An instruction that did not compute what it says would be measured all the same.
+// A wrong result would still have a time.
 void check(Session& s, const Point& p, int out) {
   const runtime::Launch l = s.bench.launch(job_of(s, p, out), kMatrixChecked);
   s.bench.run({&l, 1});
@@ -50,7 +50,7 @@ void check(Session& s, const Point& p, int out) {
 
 void run_matrix(Session& s) {
   const KernelShape shape = shape_of(s.device);
-  // A simulator computes what every group does: there the chains alone hide what results take.
+  // A simulator interprets every group; there the chains alone hide latency.
   const int groups = s.device.simulated ? s.known.groups : deeper_groups(s.known, s.device.threads);
   const int out = s.bench.allocate(int64_t{std::max<int>(groups, kSlots)} * kSlotFloats * 4);
   std::vector<Point> points;

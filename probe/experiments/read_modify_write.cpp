@@ -1,4 +1,4 @@
-// A vector in memory, updated over and over.
+// Read-modify-write of one vector in memory, over and over.
 #include "probe/kernels/read_modify_write.h"
 
 #include "probe/experiments/experiments.h"
@@ -8,7 +8,7 @@ namespace assay::probe {
 
 void run_read_modify_write(Session& s) {
   if (s.device.threads) return;
-  const int sums = s.bench.allocate(kMostUpdated * s.known.lanes * 4);
+  const int sums = s.bench.allocate(kMaxUpdatedVectors * s.known.lanes * 4);
   s.rounds(1, [&](size_t) {
     Job job;
     job.kernel = update_name(s.known.lanes);

@@ -1,4 +1,4 @@
-// Groups under way at once, by registers and memory; registers of a thread.
+// Resident groups by registers and scratchpad; registers of a thread.
 #include "probe/kernels/residency.h"
 
 #include <fmt/format.h>
@@ -15,42 +15,42 @@
 namespace assay::probe {
 namespace {
 
-constexpr int kMostMeeting = 1 << 14;
-constexpr int kLooksLonger = 4;  // times as long: were the last ones only late?
-constexpr double kLate = 1.02;
-constexpr int kTimesTogether = 8;  // that all of as many as fit must have met
-constexpr double kSimulatedLook = 4e-6, kLook = 1e-3;
+constexpr int kMaxGroupsTried = 1 << 14;
+constexpr int kPollGrowth = 4;  // times as many polls: were the last groups only late?
+constexpr double kLateFactor = 1.02;
+constexpr int kCoresidentChecks = 8;  // launches in which all resident groups must arrive
+constexpr double kSimulatedPollTime = 4e-6, kPollTime = 1e-3;
 
-class Meeting {
+class ResidencyTest {
  public:
-  Meeting(const Session& s, Bench& bench)
+  ResidencyTest(const Session& s, Bench& bench)
       : s_(s),
         bench_(bench),
-        out_(bench.allocate(kMostMeeting * 4)),
+        out_(bench.allocate(kMaxGroupsTried * 4)),
         counter_(bench.allocate(64)) {}
 
-  // Of `groups`, how many the first to leave had seen.
-  int least_seen(const std::string& kernel, int groups, int64_t looks) {
+  // Arrivals that the first of `groups` groups to leave had counted.
+  int min_seen(const std::string& kernel, int groups, int64_t polls) {
     const int32_t none = 0;
     bench_.module().write({counter_, 0}, std::as_bytes(std::span<const int32_t>(&none, 1)));
     const Job job = job_of(kernel, groups);
-    const runtime::Launch l = bench_.launch(job, std::min(looks, bench_.most_of(job)));
+    const runtime::Launch l = bench_.launch(job, std::min(polls, bench_.most_of(job)));
     bench_.run({&l, 1});
     std::vector<int32_t> seen(static_cast<size_t>(groups));
     bench_.module().read({out_, 0}, std::as_writable_bytes(std::span<int32_t>(seen)));
     return *std::min_element(seen.begin(), seen.end());
   }
 
-  int64_t looks(const std::string& kernel) { return bench_.amount_for(kernel, job_of(kernel, 1)); }
+  int64_t polls(const std::string& kernel) { return bench_.amount_for(kernel, job_of(kernel, 1)); }
 
-  // All that are under way at once; 0: as many as were tried.
-  int at_once(const std::string& kernel, int first) {
-    const int64_t few = looks(kernel);
-    for (int groups = first; groups <= kMostMeeting; groups *= 2) {
-      int least = least_seen(kernel, groups, few);
-      for (int64_t longer = few * kLooksLonger; least < groups; longer *= kLooksLonger) {
-        const int again = least_seen(kernel, groups, longer);
-        const bool late = again > kLate * least && longer < 64 * few;
+  // Resident groups. 0: as many as were tried.
+  int resident_groups(const std::string& kernel, int first) {
+    const int64_t few = polls(kernel);
+    for (int groups = first; groups <= kMaxGroupsTried; groups *= 2) {
+      int least = min_seen(kernel, groups, few);
+      for (int64_t longer = few * kPollGrowth; least < groups; longer *= kPollGrowth) {
+        const int again = min_seen(kernel, groups, longer);
+        const bool late = again > kLateFactor * least && longer < 64 * few;
         least = std::max(least, again);
         if (!late) break;
       }
@@ -66,7 +66,7 @@ class Meeting {
     job.arguments = {{out_, 0}, {counter_, 0}};
     job.groups = groups;
     job.most = kMaxIterations;
-    job.target_s = s_.device.simulated ? kSimulatedLook : kLook;
+    job.target_s = s_.device.simulated ? kSimulatedPollTime : kPollTime;
     return job;
   }
 
@@ -79,38 +79,38 @@ void emit(Session& s, const std::string& what, Conditions at, double value) {
   s.emit({"residency", what, std::move(at), "1", {value}, {}, 0, {}});
 }
 
-void meet_all(Session& s, Meeting& meeting, int groups) {
-  const int64_t looks = kLooksLonger * meeting.looks(meet_name());
-  for (int i = 0; i < kTimesTogether; ++i)
-    emit(s, "together", {{"groups", groups}}, meeting.least_seen(meet_name(), groups, looks));
+void check_coresident(Session& s, ResidencyTest& test, int groups) {
+  const int64_t polls = kPollGrowth * test.polls(meet_kernel_name());
+  for (int i = 0; i < kCoresidentChecks; ++i)
+    emit(s, "coresident", {{"groups", groups}}, test.min_seen(meet_kernel_name(), groups, polls));
 }
 
 // Of a kernel that is built now.
-int at_once_alone(Session& s, const ir::Kernel& kernel, int first, int64_t& registers) {
+int resident_groups_of(Session& s, const ir::Kernel& kernel, int first, int64_t& registers) {
   OwnKernels own(s, {kernel}, s.known.lanes);
   registers = own.bench.registers(kernel.name);
-  Meeting meeting(s, own.bench);
-  return meeting.at_once(kernel.name, first);
+  ResidencyTest test(s, own.bench);
+  return test.resident_groups(kernel.name, first);
 }
 
 }  // namespace
 
 void run_residency(Session& s) {
-  Meeting meeting(s, s.bench);
-  if (!s.device.threads) return meet_all(s, meeting, s.device.units);
+  ResidencyTest test(s, s.bench);
+  if (!s.device.threads) return check_coresident(s, test, s.device.units);
   const int first = std::max(2, static_cast<int>(s.known.units)), lanes = s.known.lanes;
-  const int plain = meeting.at_once(meet_name(), first);
+  const int plain = test.resident_groups(meet_kernel_name(), first);
   emit(s, "plain", {}, plain);
-  if (plain > 0) meet_all(s, meeting, plain);
+  if (plain > 0) check_coresident(s, test, plain);
   int64_t registers = -1;
   const int64_t bytes = shape_of(s.device).group_bytes;
   for (const int part : kMemoryParts)
     if (bytes > 0 && !out_of_time(s))
       emit(s, "memory", {{"bytes", static_cast<double>(bytes / part)}},
-           at_once_alone(s, meet_memory_kernel(lanes, part, bytes), first, registers));
-  // The largest first: if they do not matter, none does.
+           resident_groups_of(s, meet_memory_kernel(lanes, part, bytes), first, registers));
+  // The largest first: if registers do not matter there, they never do.
   for (auto n = kLiveMeeting.rbegin(); n != kLiveMeeting.rend() && !out_of_time(s); ++n) {
-    const int groups = at_once_alone(s, meet_registers_kernel(lanes, *n), first, registers);
+    const int groups = resident_groups_of(s, meet_registers_kernel(lanes, *n), first, registers);
     emit(s, "registers", {{"live", *n}, {"reported", static_cast<double>(registers)}}, groups);
     if (n == kLiveMeeting.rbegin() && groups >= plain) return;
   }

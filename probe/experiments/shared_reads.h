@@ -1,8 +1,8 @@
-// Whether a unit finds in the last cache what another one has read: units of one die do, units
-// whose hypervisor declares one cache of all and runs them on two dies do not. One unit writes and
-// reads what only the last cache holds, and reads other bytes, which drive it out of the caches
-// before that one; then it or another unit reads it again. A cache that is not the other unit's has
-// it no nearer than far memory has.
+// Do two units share the last cache? Under cross-die placement a host declares one cache and runs
+// the units on two dies.
+// One unit writes and reads data that only the last cache holds, then reads other data, which
+// evicts it from the caches before that one. Then it or another unit reads it again. If the cache
+// is not shared, the other unit takes as long as from far memory.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,14 @@
 
 namespace assay::probe {
 
-class Found {
+class SharedReads {
  public:
-  // nullopt: no other unit, one cache alone, or none far enough beyond the one before it to be seen
-  // by itself.
-  static std::optional<Found> make(Session& s);
+  // nullopt: no other unit, one cache alone, or a last cache too close to the one before it.
+  static std::optional<SharedReads> make(Session& s);
 
-  // A block of so many samples of `experiment`: seconds per byte of what it has read itself, or the
-  // other one.
-  void look(Session& s, const std::string& experiment, bool other, int samples) const;
+  // A block of samples of `experiment`: seconds per byte, read again by the same unit or the other
+  // one.
+  void measure(Session& s, const std::string& experiment, bool other, int samples) const;
 
  private:
   size_t level_ = 0;

@@ -1,4 +1,4 @@
-// Experiments on throughput of caches.
+// Bandwidth of the caches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,15 +18,15 @@ namespace {
 
 constexpr int64_t kNearBytes = 16 << 10;  // inside any first-level cache
 
-// Large pages of a guest that its host has put together of small ones crowd some sets of a cache:
-// more than half of one takes a third longer there. And writing takes up to three times as long
-// from some places behind what is read as from others on some processors, and which those are
-// depends on where pages happen to lie: a quick look at a few.
+// A host may back large guest pages by small ones. Then some sets of a cache have more lines than
+// others, and more than half of its capacity takes a third longer. On some processors stores take
+// up to three times as long at some offsets from what is read, which depend on physical pages. So a
+// few offsets are tried.
 constexpr std::array<int64_t, 4> kReadFrom = {0, 2 << 20, 4 << 20, 6 << 20};
 constexpr std::array<int64_t, 9> kWrittenFrom = {
     0, 64, 512, 1088, 2112, 37 * 4096 + 576, 2 << 20, (4 << 20) + 64, (6 << 20) + 576};
 
-// Sets the place of the point to the one of some from where it takes least.
+// Sets the offset of the point to the fastest of some.
 void settle_place(Session& s, StreamPoint& p, int64_t StreamPoint::*place,
                   std::span<const int64_t> places, int from, int to, double target_s) {
   const std::string key = fmt::format("places/{}/{}/{}", p.access, p.units, p.bytes);
@@ -58,25 +58,24 @@ void measure_stream(Session& s, const std::string& experiment, StreamPoint p, in
   Job job = p.window > 0 ? window_job(p, static_cast<int>(s.known.units), from, target_s)
                          : stream_job(p, from, to, target_s);
   if (s.device.threads)
-    job.before =
-        s.bench.time_of_none(job);  // all waves begin at once, and wait for their parameters
+    job.setup_s = s.bench.setup_time(job);  // all waves begin at once and wait for their parameters
   const runtime::Launch pass = s.bench.launch(job, 1);
-  s.warm_up(pass);  // brings the footprint in
+  s.warm_up(pass);  // caches the footprint
   s.emit(s.bench.measure(experiment, p.access, conditions_of(p), job));
 }
 
-// Both buffers, each for all units at the largest footprint. A point that is there several times is
-// visited as often in each round.
+// Both buffers hold the largest footprint of all units. A point that is listed several times is
+// measured as often in each round.
 void stream_points(Session& s, const std::string& experiment,
                    const std::vector<StreamPoint>& points, double target_s) {
   if (points.empty()) return;
   int64_t most = 0;
   for (const StreamPoint& p : points)
     most = std::max(most, p.together ? p.bytes : p.bytes * p.units);
-  most += (kDivergentLanes * s.lanes.back() * 4 / kBlockBytes + 1) *
-          kBlockBytes;  // lanes that lie apart reach into blocks behind,
+  most += (kDivergentStride * s.lanes.back() * 4 / kBlockBytes + 1) *
+          kBlockBytes;  // gathers reach into the blocks after,
   most += most / (kBlockBytes / (kRowBytes - kBlockBytes)) +
-          s.device.units * kBlockBytes;  // rows further
+          s.device.units * kBlockBytes;  // and short runs beyond them
   const int from = s.bench.allocate(most + (s.bench.simulated() ? 0 : kReadFrom.back())),
             to = s.bench.allocate(most + kWrittenFrom.back());
   s.rounds(points.size(),
@@ -87,8 +86,8 @@ std::vector<int> one_and_all(int units) {
   return units > 1 ? std::vector<int>{1, units} : std::vector<int>{1};
 }
 
-// Every group reading all of a large cache would be simulated for minutes. A part is enough, as
-// long as the groups of a unit together read more than what it has to itself holds.
+// Blocks of a window. Simulating reads of a whole large cache by every group takes minutes. A part
+// is enough if a unit's groups together read more than its private cache holds.
 int64_t window_of(const Session& s, size_t level, int groups, int64_t bytes) {
   constexpr double kLeavesOwn = 2.5;
   if (!s.device.simulated) return 0;
@@ -98,16 +97,16 @@ int64_t window_of(const Session& s, size_t level, int groups, int64_t bytes) {
                 least = static_cast<int64_t>(own / per_unit / kBlockBytes) + 1;
   return least * static_cast<int64_t>(std::ceil(per_unit)) < blocks / 2
              ? least
-             : 0;  // else they would meet in the unit's own
+             : 0;  // else windows would hit in the private cache
 }
 
-// Where the device deals groups out, a unit's own cache shows when all groups read the same bytes.
-// Of a shared one every group has a part, but right behind units' own caches, which together may
-// hold as much: there each group reads all of it, from a place of its own on.
-std::vector<StreamPoint> points_dealt(const Session& s) {
+// Where the device schedules groups, a private cache shows when all groups read the same bytes. Of
+// a shared cache every group reads a part. Directly after private caches, which together may hold
+// as much, each group reads all of it from a start of its own.
+std::vector<StreamPoint> points_of_waves(const Session& s) {
   std::vector<StreamPoint> points;
-  // Where there is no room for as many as there might be, some number of them per unit may leave
-  // parts of a unit with more than others: then one that keeps units evenly busy, too.
+  // With fewer groups than wanted, some units may have more of them than others. Then a number that
+  // is even over the units is measured, too.
   const auto add = [&](const char* access, int64_t bytes, size_t level) {
     const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1);
     const int most =
@@ -119,8 +118,7 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
         points.push_back({access, s.known.lanes, parts, each, static_cast<double>(level)});
     }
   };
-  // Written by one group each: the groups of a unit share its cache out. A unit has as many of them
-  // as the others.
+  // One part for each group: the groups of a unit divide its cache, with equally many on each unit.
   const auto add_own = [&](const char* access, int64_t bytes, size_t level) {
     const auto units = static_cast<int64_t>(s.known.units);
     const int64_t room = bytes / kBlockBytes / (copies(access) ? 2 : 1),
@@ -133,7 +131,7 @@ std::vector<StreamPoint> points_dealt(const Session& s) {
     for (const int64_t bytes : footprints_within(s.known.levels, i, 1)) {
       const bool shared = s.known.sharing[i].shared,
                  behind_own = i > 0 && !s.known.sharing[i - 1].shared;
-      // No two of them from the same place on.
+      // No two of them from the same start.
       const int groups = shared ? s.known.even(static_cast<int>(
                                       std::clamp<int64_t>(bytes / kBlockBytes, 1, s.known.groups)))
                                 : s.known.groups;
@@ -164,7 +162,7 @@ void run_access(Session& s) {
   std::vector<StreamPoint> points;
   const int64_t bytes = s.device.simulated && s.device.threads
                             ? kBlockBytes
-                            : kNearBytes;  // one of many groups is simulated at a time
+                            : kNearBytes;  // groups are simulated one at a time
   for (const char* access : {"read", "splat", "write", "gather", "scatter"})
     for (const int lanes : s.lanes)
       points.push_back({access, lanes, s.known.groups, bytes, 0, s.device.threads});
@@ -172,23 +170,24 @@ void run_access(Session& s) {
 }
 
 void run_bandwidth(Session& s) {
-  constexpr int kVisitsOfOwn = 3;  // whoever shares a core for a while halves what its own caches
-                                   // give: short looks, some of them without
-  if (s.device.threads) return stream_points(s, "bandwidth", points_dealt(s), 1e-3);
+  // A co-tenant on the same core halves the bandwidth of private caches: short visits, some without
+  // it.
+  constexpr int kVisitsOfOwn = 3;
+  if (s.device.threads) return stream_points(s, "bandwidth", points_of_waves(s), 1e-3);
   std::vector<StreamPoint> points;
   for (size_t level = 0; level < s.known.levels.knees.size(); ++level)
     for (const int units : one_and_all(s.device.units))
       for (const std::string access :
            {"read", "write", "copy", "short_run_read", "short_run_write"}) {
         const bool shared = s.known.sharing[level].shared;
-        if (in_runs(access) && (level == 0 || units != (shared ? s.device.units : 1) ||
-                                s.known.lanes != s.lanes.back()))
+        if (in_short_runs(access) && (level == 0 || units != (shared ? s.device.units : 1) ||
+                                      s.known.lanes != s.lanes.back()))
           continue;
         std::vector<int64_t> footprints =
             footprints_within(s.known.levels, level, shared ? units : 1);
-        // Knees that crowd together leave no room between them, but what units share begins where
-        // each one's own caches end.
-        if (const auto streamed = footprint_streamed(s.known, units);
+        // Adjacent knees leave no plateau between them. Then the shared cache is measured beyond
+        // the private caches of all units.
+        if (const auto streamed = footprint_of_streams(s.known, units);
             streamed && shared && level + 1 == s.known.levels.knees.size())
           footprints = {*streamed};
         if (footprints.empty() && shared)
@@ -197,7 +196,7 @@ void run_bandwidth(Session& s) {
           const int64_t half =
               std::max<int64_t>(kBlockBytes, bytes / 2 / kBlockBytes * kBlockBytes);
           const int64_t each = copies(access) ? half : bytes;
-          const bool looked_at_again = !shared && !in_runs(access) && !s.bench.simulated();
+          const bool looked_at_again = !shared && !in_short_runs(access) && !s.bench.simulated();
           points.insert(points.end(), looked_at_again ? kVisitsOfOwn : 1,
                         {access, s.known.lanes, units, each, static_cast<double>(level)});
         }

@@ -9,17 +9,17 @@
 namespace assay::probe {
 namespace {
 
-constexpr int kFarSimulated = 8;  // noise of 3 % leaves less than 1 % of the median of two turns
+constexpr int kFarSimulated = 8;  // noise of 3 % leaves less than 1 % of the median of two rounds
 
-// From one group's chunk to the next: an odd number of blocks, so that those who go in step meet in
-// no sets of their own, with room for a place further on.
-int64_t apart_of(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
+// From one group's chunk to the next: an odd number of blocks, so that groups in step use different
+// sets, with room for the stagger.
+int64_t group_spacing(int64_t chunk) { return chunk + (chunk % 2 == 0 ? 1 : 2); }
 
 }  // namespace
 
 bool copies(const std::string& access) { return access.starts_with("copy") || access == "triad"; }
 double streams(const std::string& access) { return access == "triad" ? 3 : copies(access) ? 2 : 1; }
-bool in_runs(const std::string& access) { return access.starts_with("apart"); }
+bool in_short_runs(const std::string& access) { return access.starts_with("short_run"); }
 bool reads(const std::string& access) {
   return !access.starts_with("write") && access != "scatter" && access != "short_run_write";
 }
@@ -52,7 +52,7 @@ Job stream_job(const StreamPoint& p, int from, int to, double target_s) {
   const int64_t blocks = std::max<int64_t>(1, p.bytes / kBlockBytes);
   job.groups = p.units;
   const int64_t room =
-      in_runs(p.access) ? (blocks * kRowBytes + kBlockBytes - 1) / kBlockBytes : blocks;
+      in_short_runs(p.access) ? (blocks * kRowBytes + kBlockBytes - 1) / kBlockBytes : blocks;
   job.parameters = [=, units = p.units, together = p.together, around = p.around](int64_t passes) {
     std::vector<double> out = pass_parameters(passes, blocks, together ? 0 : room, 0, units);
     for (int g = 0; around && g < units; ++g)
@@ -73,17 +73,17 @@ Conditions conditions_of(const StreamPoint& p) {
 }
 
 Job far_job(const Bench& bench, const StreamPoint& p, int from, int to,
-            const std::shared_ptr<Way>& way, int64_t first) {
+            const std::shared_ptr<BlockCursor>& cursor, int64_t first) {
   Job job = stream_job(p, from, to, 0.3e-3);
-  const int64_t all = far_bytes_of_a_sample(way->blocks() * kBlockBytes) / kBlockBytes;
+  const int64_t all = far_bytes_of_a_sample(cursor->blocks() * kBlockBytes) / kBlockBytes;
   const bool several = p.units > 1;
   const int64_t most =
       std::clamp<int64_t>(all / p.units - (several ? 2 : 0), 1, kFarChunk / kBlockBytes);
   const int64_t step = bench.simulated() ? 1 : most;
   job.parameters = [=, units = p.units](int64_t amount) {
     const int64_t chunk = amount * step;
-    const int64_t part = several ? apart_of(chunk) : chunk;
-    return pass_parameters(1, chunk, part, first + way->next(part * units), units, several);
+    const int64_t part = several ? group_spacing(chunk) : chunk;
+    return pass_parameters(1, chunk, part, first + cursor->next(part * units), units, several);
   };
   job.work = static_cast<double>(step * kBlockBytes) * p.units * streams(p.access);
   job.most = most / step;

@@ -1,5 +1,4 @@
-// What is moved at once: the unit of transfer of each level, the line of the first, vectors that
-// lie across lines.
+// The unit of transfer of each level, the line of the first, vectors across lines.
 #include <algorithm>
 #include <cmath>
 
@@ -13,10 +12,11 @@ namespace {
 
 constexpr double kMissesAll = 1.5, kHeld = 0.8;  // of a capacity
 constexpr double kBeyond = 4;                    // times the last cache
-constexpr int64_t kApart = 1280;  // bytes: an odd multiple of 256, more than two touches are apart
-constexpr int kSetsMissed = 4;    // first touches use one set in so many
-constexpr int kWavesMore = 4;     // than computing needs: loading waits longer
-constexpr double kSpan = 1.5;     // capacities that nodes lie in
+// Bytes: an odd multiple of 256, more than the distance of two loads.
+constexpr int64_t kNodeStride = 1280;
+constexpr int kSetsMissed = 4;             // first loads use one set in so many
+constexpr int kWavesMore = 4;              // than saturate arithmetic: loads wait longer
+constexpr double kSpan = 1.5;              // capacities that nodes span
 constexpr int64_t kMostSpanned = 1 << 19;  // nodes: more take too long
 
 struct Point {
@@ -25,7 +25,7 @@ struct Point {
   Cycle cycle;
 };
 
-// Two touches `distance` apart, the first of each pair a miss of what lies before the level.
+// Two loads `distance` from each other; the first of each pair misses the caches before the level.
 void add_pairs(const Session& s, std::vector<Point>& to) {
   const std::vector<KneePoint>& knees = s.known.levels.knees;
   for (size_t i = 0; i < knees.size(); ++i) {
@@ -35,8 +35,8 @@ void add_pairs(const Session& s, std::vector<Point>& to) {
                              : kBeyond * knees[i].capacity / kSetsMissed;
     Cycle c;
     c.nodes = std::max<int64_t>(64, static_cast<int64_t>(lines / s.known.line));
-    c.stride = kApart;
-    c.block = (i + 1 < knees.size() ? kLocalBytes : kMostLocalBytes / 2) / kApart;
+    c.stride = kNodeStride;
+    c.block = (i + 1 < knees.size() ? kLocalBytes : kMostLocalBytes / 2) / kNodeStride;
     if (c.nodes * c.stride > s.max_bytes) continue;
     for (const int64_t distance : {16, 32, 64, 128, 192}) {
       c.second = distance;
@@ -45,8 +45,8 @@ void add_pairs(const Session& s, std::vector<Point>& to) {
   }
 }
 
-// Nodes a stride apart: while the stride is no longer than a line, they fill half as much again as
-// a cache holds. Of lanes that are threads each cache may have lines of its own.
+// Nodes at a stride: up to a line's length they need half as many lines again as a cache holds.
+// Where lanes are threads, each cache may have lines of its own.
 void add_spans(const Session& s, std::vector<Point>& to) {
   const std::vector<KneePoint>& knees = s.known.levels.knees;
   const auto line = static_cast<int64_t>(s.known.line);
@@ -93,7 +93,7 @@ void run_transfer(Session& s) {
     const int64_t hops = (p.cycle.second > 0 ? 2 : 1) * p.cycle.nodes;
     const runtime::Launch pass = s.bench.launch(job, hops / kChaseSteps + 1);
     s.warm_up(pass);
-    go_round_first(s.bench, s.device, job, hops);
+    add_warm_lap(s.bench, s.device, job, hops);
     s.emit(s.bench.measure("transfer", p.what, p.at, job));
   });
 }

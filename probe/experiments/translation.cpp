@@ -1,5 +1,4 @@
-// Address translation: lines a page apart, rows as matrices have them, loads that nothing waits
-// for.
+// Address translation: one line per page, rows of matrices, overlapped misses.
 #include "probe/inference/translation.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ struct Point {
   int64_t nodes, stride;
 };
 
-// So finely that knees show; the larger ones cost more to set up.
+// Fine enough to show knees; the larger ones cost more to set up.
 std::vector<int64_t> page_counts() {
   std::vector<int64_t> out;
   for (double n = kFewestPages; n <= kMostNodes * 1.01; n *= std::exp2(n < 4000 ? 0.25 : 0.5))
@@ -30,8 +29,8 @@ std::vector<int64_t> page_counts() {
   return out;
 }
 
-// One line per page: what it costs beyond a dense chase over as many lines is translation. Two
-// strides tell pages of 4 KiB (the same number of nodes) from larger ones (fewer).
+// What one line per page costs beyond a dense chase over as many lines is translation. Two strides
+// distinguish 4 KiB pages (equally many entries) from larger ones (fewer).
 void add_pages(const Session& s, std::vector<Point>& to) {
   for (const int64_t nodes : page_counts()) {
     to.push_back({"pages", nodes, kPage});
@@ -46,13 +45,13 @@ void add_rows(const Session& s, std::vector<Point>& to) {
     for (const int64_t nodes : counts)
       if (nodes >= kFewestRows && nodes <= kMostRows && nodes * stride <= s.max_bytes)
         to.push_back({"rows", nodes, stride});
-  for (const int64_t nodes : kCrowded)
+  for (const int64_t nodes : kConflictPages)
     if (nodes * kConflictStride <= s.max_bytes) to.push_back({"pages", nodes, kConflictStride});
 }
 
-// Loads that nothing waits for, of pages that are not found again, or as many close together.
+// Independent loads: of pages that are never reused, or of as many adjacent lines.
 void add_passes(const Session& s, std::vector<Point>& to) {
-  for (const int64_t nodes : kPassed)
+  for (const int64_t nodes : kOverlapPages)
     for (const int64_t stride : {kRowBytes, kRowBytes - kPageBytes})
       if (nodes * stride <= s.max_bytes) to.push_back({"passing", nodes, stride});
 }

@@ -1,4 +1,4 @@
-// Rates and latencies of operations on other element types; multiply-adds in every form that the
+// Throughput and latency of operations on other element types; multiply-adds in every form that the
 // dialect has.
 #include "probe/kernels/types.h"
 
@@ -50,7 +50,7 @@ double first_of(Bench& bench, ir::DType type, int out) {
              : ir::unpack(ir::number_type(type), static_cast<uint32_t>(value), 0);
 }
 
-// A kernel that did not do what it was asked to would be measured all the same.
+// A wrong result would still have a time.
 void check(const Session& s, Bench& bench, const TypedOp& op, int lanes, int chains, int out) {
   const Job job = job_of(s, lanes, {typed_name(op), chains, 1}, out);
   const runtime::Launch l = bench.launch(job, checked_iterations(op));
@@ -72,7 +72,7 @@ struct InForm {
 
 constexpr std::array<int, 2> kFormChains = {1, 8};
 
-// A form that the driver does not build, or that computes something else, is said not to do.
+// A form that does not build, or that computes something else, becomes a fact.
 std::unique_ptr<InForm> built(Session& s, const TypedOp& op, const std::string& name, int place,
                               int lanes) {
   const std::string key = typed_name(op);

@@ -1,4 +1,4 @@
-// What a compiler makes of operations on neighbours, and of loops.
+// SLP vectorisation and load merging by a kernel language's compiler.
 #include "probe/kernels/vectorisation.h"
 
 #include <algorithm>
@@ -13,25 +13,25 @@ namespace {
 
 void run_load_merging(Session& s) {
   const int from = s.bench.allocate(std::max(kGroupBytes, kLoadUnroll * s.lanes.front() * 4));
-  Job turns;
-  turns.kernel = kUnrollName;
-  turns.arguments = {{from, 0}};
-  turns.work = static_cast<double>(kLoadUnroll);
-  turns.most = kMaxIterations;
-  turns.target_s = 0.2e-3;
+  Job unrolled;
+  unrolled.kernel = kUnrollName;
+  unrolled.arguments = {{from, 0}};
+  unrolled.work = static_cast<double>(kLoadUnroll);
+  unrolled.most = kMaxIterations;
+  unrolled.target_s = 0.2e-3;
   std::vector<Job> words;
   for (const int step : kWordSteps) {
-    Job job = turns;
+    Job job = unrolled;
     job.kernel = words_name(step);
     if (!s.bench.has(job.kernel)) continue;
     job.groups = s.known.groups;
     job.work = static_cast<double>(kWordUnroll * job.groups);
-    job.before = s.bench.time_of_none(job);  // filling it
+    job.setup_s = s.bench.setup_time(job);  // filling it
     words.push_back(std::move(job));
   }
   s.rounds(1 + words.size(), [&](size_t i) {
     if (i == 0)
-      s.emit(s.bench.measure("vectorisation", "turns", {}, turns));
+      s.emit(s.bench.measure("vectorisation", "unroll", {}, unrolled));
     else
       s.emit(
           s.bench.measure("vectorisation", "words", {{"step", kWordSteps[i - 1]}}, words[i - 1]));

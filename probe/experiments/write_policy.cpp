@@ -1,5 +1,4 @@
-// What a cache keeps of what is written: a footprint is written and read back, after other memory
-// has driven it out.
+// Write policy: a footprint is evicted by other memory, then written and read back.
 #include "probe/inference/write_policy.h"
 
 #include <algorithm>
@@ -13,7 +12,7 @@ namespace assay::probe {
 namespace {
 
 constexpr double kHeld = 0.5;          // of a capacity
-constexpr double kLargest = 16 << 20;  // bytes of a cache: beyond, driving out takes too long
+constexpr double kLargest = 16 << 20;  // bytes of a cache: evicting more takes too long
 
 struct Point {
   size_t level = 0;
@@ -46,10 +45,10 @@ void run_write_policy(Session& s) {
     const KneePoint& knee = s.known.levels.knees[i];
     if (knee.to > kLargest) continue;
     const auto held = std::max<int64_t>(1, static_cast<int64_t>(kHeld * knee.from) / kBlockBytes);
-    const auto drives_out = static_cast<int64_t>(kDrivesOut * knee.to) / kBlockBytes + 1;
+    const auto evicting = static_cast<int64_t>(kEvictionFactor * knee.to) / kBlockBytes + 1;
     most = std::max(most, held);
-    others = std::max(others, drives_out);
-    for (const Rewrite& what : kRewrites) points.push_back({i, held, drives_out, what});
+    others = std::max(others, evicting);
+    for (const Rewrite& what : kRewrites) points.push_back({i, held, evicting, what});
   }
   if (points.empty()) return;
   const int from = s.bench.allocate(others * kBlockBytes),
@@ -59,8 +58,7 @@ void run_write_policy(Session& s) {
     const Conditions at = {{"level", double(p.level)}, {"bytes", double(p.blocks * kBlockBytes)}};
     Job job = job_of(s, from, to, p);
     if (s.bench.most_of(job) == 0) return;
-    if (s.device.threads)
-      job.before = s.bench.time_of_none(job);  // waves wait for their parameters
+    if (s.device.threads) job.setup_s = s.bench.setup_time(job);  // waves wait for their parameters
     s.emit(s.bench.measure("write_policy", p.what.name, at, job));
   });
 }

@@ -13,15 +13,15 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kStillFalling = 0.93;  // of the time with fewer chains: more of them would gain
-constexpr double kFull = 0.8;           // of the bandwidth a stream reaches: that is what ends it
+constexpr double kStillFalling = 0.93;  // of the time with fewer chains: more would be faster yet
+constexpr double kFull = 0.8;           // of a stream's bandwidth: bandwidth is the limit
 
 struct Fastest : Summary {
   double chains = 1, groups = 1;
-  bool at_end = false;  // the most chains that were tried, and they gained
+  bool at_end = false;  // the most chains tried were the fastest
 };
 
-// With so many groups, of all numbers of chains that were tried.
+// With so many groups, over all numbers of chains tried.
 std::optional<Fastest> fastest(const Observations& all, double level, double groups) {
   const Conditions at = {{"level", level}, {"groups", groups}};
   std::optional<Fastest> best;
@@ -38,7 +38,7 @@ std::optional<Fastest> fastest(const Observations& all, double level, double gro
   return best;
 }
 
-// That so many groups were dealt to.
+// Units that run so many groups.
 double units_of(const Known& known, double groups) { return groups > 1 ? known.units : 1; }
 
 // Bytes per second of one unit, or, of `all` units, of the level; 0: not known.
@@ -90,15 +90,14 @@ void add_outstanding(const Observations& all, const Known& known, size_t level, 
 
 namespace {
 
-// As it is most of the time while units are near each other, and where eight of ten of all samples
-// lie: a host runs two units now on neighbouring cores, now on distant ones, so that neither the
-// fastest samples nor the others are disturbed ones.
+// The median of one-die placement, and the range of eight in ten of all samples. A host places two
+// units on neighbouring or on distant cores, so neither fast nor slow samples are disturbed.
 std::optional<Summary> usual(const std::vector<Observation>& blocks) {
   const std::vector<double> times = all_samples(blocks);
   if (times.empty()) return std::nullopt;
   Summary s;
   s.n = static_cast<int64_t>(times.size());
-  s.value = quantile(all_samples(with_units_near(blocks)), 0.5);
+  s.value = quantile(all_samples(same_die_blocks(blocks)), 0.5);
   s.low = quantile(times, 0.1);
   s.high = quantile(times, 0.9);
   return s;
@@ -112,14 +111,14 @@ void add_dirty_remote_read(const Observations& all, size_t level, MemoryLevel& t
     const std::vector<Observation> blocks =
         select(all, "coherence", what, {{"level", double(level)}});
     const auto other = usual(blocks);
-    const auto own = usual(
-        select(all, "coherence", std::string(what) + " own", {{"level", double(level)}}));
+    const auto own =
+        usual(select(all, "coherence", std::string(what) + " own", {{"level", double(level)}}));
     if (!other || !own) return;
     value = bandwidth_value(inverse(*other, 1), "", method);
     value.note = fmt::format("its own it {} at {:.1f} GB/s then", does, 1e-9 / own->value);
-    if (const size_t near = with_units_near(blocks).size(); near < blocks.size())
-      value.note += fmt::format("; units were near each other in {} of {} blocks, and those count",
-                                near, blocks.size());
+    if (const size_t near = same_die_blocks(blocks).size(); near < blocks.size())
+      value.note += fmt::format("; units were on one die in {} of {} blocks, and those count", near,
+                                blocks.size());
   };
   add("dirty_remote_read", to.bandwidth.dirty_remote_read, "reads",
       "every unit reads once what the next one has just written, half of what a cache holds");

@@ -20,10 +20,10 @@ using namespace hwdesc;
 // Of the step from the level's latency to the next one's.
 constexpr double kHits = 0.12, kMisses = 0.3, kSharp = 0.6;
 constexpr double kMostWays = 64;
-constexpr int kAgree = 3;  // distances that show the same number
+constexpr int kAgree = 3;  // strides that show the same number
 constexpr double kDisturbedStrides =
-    4;                          // the smallest strides may have shown less: somebody disturbed them
-constexpr double kFlat = 0.06;  // of the level's latency: no miss
+    4;                                 // co-tenants may have evicted lines at the smallest strides
+constexpr double kFlat = 0.06;         // of the level's latency: no miss
 constexpr double kNearCapacity = 1.5;  // times: a knee is a range
 
 struct Limit {  // at one stride
@@ -62,7 +62,7 @@ std::optional<Limit> limit_at(const Observations& all, const Known& known, size_
 
 Value<Count> ways_of(const Observations& all, const Known& known, size_t level) {
   const KneePoint& knee = known.levels.knees[level];
-  std::vector<Limit> limits;  // of distances that should meet in one set
+  std::vector<Limit> limits;  // of strides that should map to one set
   std::map<double, int> votes;
   for (const double stride : values_of(select(all, "ways", "lines"), "stride")) {
     if (stride < knee.capacity / kMostWays || stride > 4 * knee.to) continue;
@@ -87,7 +87,7 @@ Value<Count> ways_of(const Observations& all, const Known& known, size_t level) 
   int asked = 0;
   for (const Limit& l : limits)
     if (l.stride >= smallest)
-      ++asked, more |= l.most > ways;  // who disturbs makes lines miss, and none hit
+      ++asked, more |= l.most > ways;  // a co-tenant causes misses, never hits
   if (most < kAgree || 2 * most < asked)
     return unknown_value<Count>(
         "no number of lines at distances of a power of two falls out of it again and again: pages "
@@ -120,7 +120,7 @@ Value<Count> page_lines_of(const Observations& all, const Known& known, size_t l
   for (size_t i = curve.size(); i-- > 1;)
     curve[i - 1].seconds =
         std::min(curve[i - 1].seconds,
-                 curve[i].seconds);  // more lines take no less: who disturbs makes them slow
+                 curve[i].seconds);  // latency never falls with more lines; co-tenants only add
   const auto crossed = [&](double part) -> std::optional<double> {
     const double at = here + part * (next - here);
     for (size_t i = 1; i < curve.size(); ++i)
@@ -143,49 +143,49 @@ Value<Count> page_lines_of(const Observations& all, const Known& known, size_t l
   return v;
 }
 
-std::vector<Turns> turns_of(const Known& known) {
-  constexpr int64_t kPages = 64;  // so many more than a set has ways that none is still there; no
-                                  // more than most nearest buffers of translations have entries
+std::vector<SetConflictCase> set_conflict_cases(const Known& known) {
+  constexpr int64_t kPages = 64;  // far more than a set's ways, so that all miss; no more than most
+                                  // first TLBs have entries
   constexpr double kBeyond = 2;   // times what the cache holds
-  constexpr int64_t kSideBySide = kRowBytes - kPageBytes;
+  constexpr int64_t kNeighbourStride = kRowBytes - kPageBytes;
   const double end = known.levels.knees.empty() ? 0 : known.levels.knees.front().to;
   return {{true, false, kPages, kPageBytes},
-          {false, false, static_cast<int64_t>(kBeyond * end) / kSideBySide, kSideBySide},
+          {false, false, static_cast<int64_t>(kBeyond * end) / kNeighbourStride, kNeighbourStride},
           {true, true, kPages, kPageBytes}};
 }
 
-void add_set_turns(const Observations& all, const Known& known, MemoryLevel& to) {
-  constexpr double kSlower = 1.5;  // than lines side by side
-  const std::vector<Turns> kinds = turns_of(known);
-  const auto time_of = [&](const Turns& t) {
-    return summarize(select(all, "ways", t.what(), {{"stride", double(t.apart)}}),
+void add_set_conflict(const Observations& all, const Known& known, MemoryLevel& to) {
+  constexpr double kSlower = 1.5;  // than neighbouring lines
+  const std::vector<SetConflictCase> kinds = set_conflict_cases(known);
+  const auto time_of = [&](const SetConflictCase& t) {
+    return summarize(select(all, "ways", t.what(), {{"stride", double(t.stride)}}),
                      Estimator::latency);
   };
-  const auto beside = time_of(kinds[1]);
-  const auto told = [&](const Turns& t, hwdesc::Value<Latency>& turn) {
-    const auto meeting = time_of(t);
-    if (!meeting || !beside || meeting->clock_hz <= 0) return;
-    if (meeting->value < kSlower * beside->value) {
-      turn = unknown_value<Latency>("lines that meet in a set come as fast as others");
+  const auto neighbours = time_of(kinds[1]);
+  const auto add = [&](const SetConflictCase& t, hwdesc::Value<Latency>& cost) {
+    const auto conflicting = time_of(t);
+    if (!conflicting || !neighbours || conflicting->clock_hz <= 0) return;
+    if (conflicting->value < kSlower * neighbours->value) {
+      cost = unknown_value<Latency>("lines that meet in a set come as fast as others");
       return;
     }
     if (!to.capacity.known() || !to.ways.known()) {
-      turn =
+      cost =
           unknown_value<Latency>("how many sets pages begin in is not known, as its ways are not");
       return;
     }
     const double way = to.capacity.value->v / to.ways.value->v,
-                 sets = std::max(1.0, std::round(way / kPageBytes)), hz = meeting->clock_hz;
-    turn = latency_value({meeting->value * sets * hz, meeting->low * sets * hz,
-                          meeting->high * sets * hz, meeting->n, ""},
+                 sets = std::max(1.0, std::round(way / kPageBytes)), hz = conflicting->clock_hz;
+    cost = latency_value({conflicting->value * sets * hz, conflicting->low * sets * hz,
+                          conflicting->high * sets * hz, conflicting->n, ""},
                          kCore,
                          fmt::format("vector {} of {} pages' first lines, over and over",
-                                     t.changed ? "stores to parts" : "loads", t.lines));
-    turn.note = fmt::format("lines side by side that the cache does not hold take {:.1f}",
-                            beside->value * hz);
+                                     t.stores ? "stores to parts" : "loads", t.lines));
+    cost.note = fmt::format("lines side by side that the cache does not hold take {:.1f}",
+                            neighbours->value * hz);
   };
-  told(kinds[0], to.set_conflict);
-  told(kinds[2], to.set_conflict_dirty);
+  add(kinds[0], to.set_conflict);
+  add(kinds[2], to.set_conflict_dirty);
 }
 
 }  // namespace assay::probe

@@ -54,9 +54,9 @@ void add(const Observations& all, const Known& known, const std::string& op,
 }  // namespace
 
 void infer_atomics(const Observations& all, const Known& known, Profile& to) {
-  add(all, known, "atomic", "apart", "chain", to);
+  add(all, known, "atomic", "distinct", "chain", to);
   add(all, known, "atomic_same", "same", "", to);
-  add(all, known, "atomic_group", "group_apart", "group_chain", to);
+  add(all, known, "atomic_group", "group_distinct", "group_chain", to);
   add(all, known, "atomic_group_same", "group_same", "", to);
 }
 

@@ -1,8 +1,8 @@
-// What a read outside of an image gives: texels at its edges and beyond are read by place, as
-// kernels read texels, and each answer stands beside what the nearest texel inside holds.
+// What a read outside of an image gives. Texels at its edges and beyond are read by position, as
+// kernels read texels, and each answer is compared with the nearest texel inside.
 //
-// A device says by its fact image_outside how its kernels read there; without it nothing is read,
-// since its api says that this may do anything.
+// The device's fact image_outside says how its kernels read there. Without it nothing is read,
+// since its api leaves the result undefined.
 #pragma once
 
 #include "hwdesc/profile.h"
@@ -10,7 +10,7 @@
 
 namespace assay::probe {
 
-// Zero, or the edge, where all say the same; else unknown, and what was seen.
+// Zero, or the edge, where all reads agree; else unknown, and what was seen.
 hwdesc::ImageBorder border_of(const Observations& all);
 
 }  // namespace assay::probe

@@ -1,4 +1,4 @@
-// How wide waves are, by branches that lanes disagree on; barriers of a group.
+// Wave width, by divergent branches; barriers of a group.
 #include <fmt/format.h>
 
 #include "probe/inference/infer.h"
@@ -17,11 +17,11 @@ std::optional<Summary> time_of(const Observations& all, double alternate) {
 }
 
 struct Found {
-  double width = 0;  // 0: not told
+  double width = 0;  // 0: unknown
   std::string why;
 };
 
-// The first k from which on a wave goes one way.
+// The least k from which a wave takes one side only.
 Found width_from(const Observations& all) {
   const std::vector<double> by = values_of(select(all, "branches", "branch"), "alternate");
   if (by.size() < 3 || by[0] != 0) return {0, "branches that lanes disagree on did not run"};

@@ -12,7 +12,7 @@ namespace assay::probe {
 using namespace hwdesc;
 
 namespace {
-constexpr double kSlower = 1.15;  // for each step, than the fastest smaller one
+constexpr double kSlower = 1.15;  // of each size, than the fastest smaller one
 }
 
 void infer_code(const Observations& all, Profile& to) {
@@ -44,7 +44,7 @@ void infer_code(const Observations& all, Profile& to) {
     return unknown(
         fmt::format("no sign of a limit up to {:.0f} steps{}", sizes.back(),
                     most > sizes.back() ? fmt::format(", {:.0f} KiB", most / 1024) : ""));
-  if (bytes_of(sizes[slow]) < sizes[slow])  // not told, or of the kernel's entry alone
+  if (bytes_of(sizes[slow]) < sizes[slow])  // unknown, or only the kernel's entry
     return unknown(
         fmt::format("between {:.0f} and {:.0f} steps; how many bytes they have is not told",
                     sizes[slow - 1], sizes[slow]));

@@ -1,11 +1,11 @@
-// Vector widths, registers, pipes and operations.
+// Issue, pipes and operations.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "probe/inference/execution.h"
 #include "probe/inference/infer.h"
-#include "probe/inference/spill.h"
 #include "probe/inference/values.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
@@ -20,95 +20,6 @@ constexpr double kWider = 1.15;
 // Ticks per second; 1 where they are not known, so that rates and latencies are in seconds.
 double ticks_of(const Summary& s) { return s.clock_hz > 0 ? s.clock_hz : 1; }
 std::string tick_name(const Known& known) { return known.clock_hz > 0 ? kCore : ""; }
-
-// A group is one wave; its width is the driver's word.
-void add_waves(const Observations& all, const Known& known, Profile& to) {
-  to.execution.lanes.style = LaneStyle::simt;
-  LaneMode mode;
-  mode.width =
-      known_value(Count{double(known.lanes)}, Origin::driver, "what the driver says of its waves",
-                  fmt::format("{} groups of one wave keep all units busy", known.groups));
-  if (all.fact("widths").find(' ') != std::string::npos)
-    mode.width.note += "; it offers " + all.fact("widths");
-  mode.name = fmt::format("wave{}", known.lanes);
-  to.execution.lanes.modes.push_back(std::move(mode));
-}
-
-void add_lanes(const Observations& all, const Known& known, Profile& to) {
-  Lanes& lanes = to.execution.lanes;
-  if (known.threads) return add_waves(all, known, to);
-  lanes.style = LaneStyle::simd;
-  for (const LaneRate& r : lane_modes(all)) {
-    auto width = known_value(Count{double(r.lanes)}, Origin::measured,
-                             "throughput of multiply-adds by vector width",
-                             fmt::format("{:.0f} G multiply-adds/s with {} chains",
-                                         r.elements_per_second * 1e-9, r.chains));
-    LaneMode mode;
-    mode.width = std::move(width);
-    mode.name = fmt::format("v{}", r.lanes * 32);
-    lanes.modes.push_back(std::move(mode));
-  }
-}
-
-// The first number of chains whose kernel needs the stack tells how many vectors fit: chains and
-// one operand. A compiler may want one more for itself, so the extension's own number decides in
-// between.
-Value<Count> register_count(const Observations& all, int lanes) {
-  const std::vector<Observation> blocks = select(all, "fma", "stack", {{"lanes", lanes}});
-  double base = -1, fits = 0, spills = 0;
-  for (const double chains : values_of(blocks, "chains")) {
-    const double bytes =
-        select(all, "fma", "stack", {{"lanes", lanes}, {"chains", chains}}).back().samples.at(0);
-    if (base < 0) base = bytes;
-    if (bytes < base + lanes * 2)
-      fits = chains;  // a frame is aligned: a vector more may take less than its bytes
-    else if (spills == 0)
-      spills = chains;
-  }
-  if (const std::optional<Isa> isa = isa_of(all);
-      isa && isa->registers >= fits + 1 && (spills == 0 || isa->registers <= spills + 2))
-    return known_value(
-        Count{double(isa->registers)}, Origin::driver, std::string("instruction set: ") + isa->name,
-        fits > 0
-            ? fmt::format(
-                  "the compiler keeps {:.0f} accumulators and an operand in registers, not {:.0f}",
-                  fits, spills)
-            : "");
-  if (fits <= 0) return unknown_value<Count>("the compiler does not report stack use");
-  if (spills <= 0)
-    return unknown_value<Count>(fmt::format("no spill up to {:.0f} vectors", fits + 1));
-  auto v =
-      known_value(Count{fits + 1}, Origin::driver, "the compiler's report of stack use",
-                  fmt::format("{:.0f} accumulators and an operand stay in registers, {:.0f} do not",
-                              fits, spills));
-  v.low = Count{fits + 1};
-  v.high = Count{spills + 1};
-  return v;
-}
-
-void add_registers(const Observations& all, const Known& known, Profile& to) {
-  Registers& r = to.execution.registers;
-  r.per = "unit";
-  if (known.threads) return;  // infer_residency
-  r.count = register_count(all, known.lanes);
-  if (r.count.known()) {
-    std::vector<LiveTime> times;
-    double hertz = 0;
-    for (const double chains :
-         values_of(select(all, "fma", "fma", {{"lanes", known.lanes}}), "chains"))
-      if (const auto s = by_the_clock(
-              known, select(all, "fma", "fma", {{"lanes", known.lanes}, {"chains", chains}}),
-              Estimator::throughput)) {
-        times.push_back({chains + 1, *s});  // and their operand
-        hertz = ticks_per_second(all, known, *s);
-      }
-    r.spill = spill_of(times, r.count.value->v - 1, r.count.value->v,
-                       hertz);  // compilers may want one for themselves
-  } else {
-    r.spill = unknown_value<Latency>("how many registers there are is not known");
-  }
-  r.width = known_value(Bytes{known.lanes * 4.0}, Origin::measured, "the widest vectors that pay");
-}
 
 // Elements per tick: best over vector widths (and numbers of chains).
 struct Best {
@@ -137,7 +48,8 @@ Best best_rate(const Observations& all, const Known& known, const std::string& e
       Conditions at = {{"lanes", lanes}};
       if (c > 0) at["chains"] = c;
       if (n > 0) at["groups"] = n;
-      const auto s = by_the_clock(known, select(all, experiment, what, at), Estimator::throughput);
+      const auto s =
+          summarize_at_clock(known, select(all, experiment, what, at), Estimator::throughput);
       if (!s) continue;
       const double elements = elements_per_sample > 0 ? elements_per_sample : lanes;
       const Measured rate = inverse(*s, elements / clock_for(all, load, lanes, *s) / known.units);
@@ -146,13 +58,13 @@ Best best_rate(const Observations& all, const Known& known, const std::string& e
   return best;
 }
 
-// Instructions of waves a tick. What a pipe takes has been issued, too: lanes that are threads have
-// vectors' operations one by one.
+// Instructions of waves per tick, at least what a pipe executes. Where lanes are threads, a
+// vector's operations are single instructions.
 void add_issue(const Observations& all, const Known& known, const Best& fma, Profile& to) {
   std::optional<Measured> best;
   std::string method;
   for (const MixKind& m : kMixes) {
-    const auto s = by_the_clock(known, select(all, "mixes", m.name), Estimator::throughput);
+    const auto s = summarize_at_clock(known, select(all, "mixes", m.name), Estimator::throughput);
     if (!s) continue;
     const Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
     if (!best || rate.value > best->value) {
@@ -182,40 +94,41 @@ double op_time(const Observations& all, const std::string& op, const Known& know
   for (const double n : groups) {
     Conditions here = at;
     if (n > 0) here["groups"] = n;
-    const auto s = by_the_clock(known, select(all, experiment, op, here), Estimator::throughput);
+    const auto s =
+        summarize_at_clock(known, select(all, experiment, op, here), Estimator::throughput);
     if (s && (best == 0 || s->value < best)) best = s->value;
   }
   return best;
 }
 
-// Of the shorter time, that is hidden behind the longer one. Where one of the two is many
-// instructions, a core does not always look as far ahead as the next of the other.
-constexpr double kApart = 0.5, kCompoundApart = 0.25;
+// Least part of the shorter time that overlaps with the longer one, on two pipes. Where one of the
+// two is many instructions, a core's window does not always reach the next of the other.
+constexpr double kOverlaps = 0.5, kCompoundOverlaps = 0.25;
 
-// Do two operations run side by side? Two that share a pipe take the sum of their times.
-bool run_together(const Observations& all, const std::string& a, const std::string& b,
-                  const Known& known) {
+// Do two operations overlap? Two that share a pipe take the sum of their times.
+bool pipes_overlap(const Observations& all, const std::string& a, const std::string& b,
+                   const Known& known) {
   const double first = op_time(all, a, known), second = op_time(all, b, known);
   const double both = 2 * op_time(all, a + "+" + b, known);  // a step of a pair is one of either
   if (first <= 0 || second <= 0 || both <= 0) return false;
-  return first + second - both > (a == "exp" ? kCompoundApart : kApart) * std::min(first, second);
+  return first + second - both >
+         (a == "exp" ? kCompoundOverlaps : kOverlaps) * std::min(first, second);
 }
 
-// The pipe of an operation: that of multiply-adds, unless both run side by side. A division is so
-// long that one multiply-add beside it could not be told from none: an exponential, which is made
-// of multiply-adds, stands for them.
+// The pipe of an operation: that of multiply-adds, unless both overlap. A division is so long that
+// one multiply-add could not show in it, so an exponential, which is made of many, stands for them.
 std::string pipe_of(const Observations& all, const std::string& op, const Known& known) {
-  if (op == "div" && run_together(all, "exp", op, known)) return op;
+  if (op == "div" && pipes_overlap(all, "exp", op, known)) return op;
   if (op != "add" && op != "max" && op != "mul") return "fma";
-  if (!run_together(all, "fma", op, known)) return "fma";
-  if (op == "max" && run_together(all, "fma", "add", known) &&
-      !run_together(all, "add", "max", known))
+  if (!pipes_overlap(all, "fma", op, known)) return "fma";
+  if (op == "max" && pipes_overlap(all, "fma", "add", known) &&
+      !pipes_overlap(all, "add", "max", known))
     return "add";
   return op;
 }
 
-// What narrower vectors do on a pipe, where that is not the same number of instructions. `of`: the
-// best of a width.
+// The rate of narrower vectors on a pipe, where it is not the same number of instructions. `of`:
+// the best of a width.
 template <class Of>
 void add_narrow_rates(const Known& known, const char* pipe, const Best& whole, const Of& of,
                       Profile& to) {
@@ -232,16 +145,16 @@ void add_narrow_rates(const Known& known, const char* pipe, const Best& whole, c
   }
 }
 
-// Lanes that lie apart, as lane-slots of the load or store pipe.
-void add_apart(const Observations& all, const Known& known, const char* op, const char* pipe,
-               const Best& whole, Profile& to) {
+// Gathers and scatters, as lane-slots of the load or store pipe.
+void add_divergent(const Observations& all, const Known& known, const char* op, const char* pipe,
+                   const Best& whole, Profile& to) {
   if (!whole.rate) return;
   double native = 0;
   for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend();
        ++mode) {
     const double width = mode->width.value->v;
-    const auto s =
-        by_the_clock(known, select(all, "access", op, {{"lanes", width}}), Estimator::throughput);
+    const auto s = summarize_at_clock(known, select(all, "access", op, {{"lanes", width}}),
+                                      Estimator::throughput);
     const double clock =
         s ? clock_for(all, op == std::string("gather") ? "read" : "write", width, *s) : 0;
     if (clock <= 0) continue;
@@ -255,9 +168,10 @@ void add_apart(const Observations& all, const Known& known, const char* op, cons
       continue;
     ComputeOp c{op, "f32", pipe, {}, {}, widest ? "" : mode->name};
     const double own = whole.rate->value;
-    c.slots = count_value(
-        {own / lanes.value, own / lanes.high, own / lanes.low, lanes.n, lanes.note},
-        fmt::format("rate of whole vectors over that of lanes {} elements apart", kDivergentLanes));
+    c.slots =
+        count_value({own / lanes.value, own / lanes.high, own / lanes.low, lanes.n, lanes.note},
+                    fmt::format("rate of whole vectors over that of lanes {} elements apart",
+                                kDivergentStride));
     to.compute.push_back(std::move(c));
   }
 }
@@ -270,8 +184,8 @@ void add_splats(const Observations& all, const Known& known, const Best& whole, 
   for (auto mode = to.execution.lanes.modes.rbegin(); mode != to.execution.lanes.modes.rend();
        ++mode) {
     const double width = mode->width.value->v;
-    const auto s = by_the_clock(known, select(all, "access", "splat", {{"lanes", width}}),
-                                Estimator::throughput);
+    const auto s = summarize_at_clock(known, select(all, "access", "splat", {{"lanes", width}}),
+                                      Estimator::throughput);
     const double clock = s ? clock_for(all, "read", width, *s) : 0;
     if (clock <= 0) continue;
     const Measured rate = inverse(
@@ -285,7 +199,7 @@ void add_splats(const Observations& all, const Known& known, const Best& whole, 
     c.slots = count_value(
         {vector / rate.value, vector / rate.high, vector / rate.low, rate.n, rate.note},
         fmt::format("rate of whole vectors over that of elements {} apart, each for {:.0f} lanes",
-                    kSeparateSplats, width));
+                    kSplatSpacing, width));
     to.compute.push_back(std::move(c));
   }
 }
@@ -305,8 +219,9 @@ void add_pipe(Profile& to, const Known& known, const char* name, const Best& bes
 std::optional<Summary> chain_time(const Observations& all, const std::string& op,
                                   const Known& known) {
   const std::string experiment = op == "fma" ? "fma" : "operations";
-  return by_the_clock(known, select(all, experiment, op, {{"lanes", known.lanes}, {"chains", 1}}),
-                      Estimator::latency);
+  return summarize_at_clock(known,
+                            select(all, experiment, op, {{"lanes", known.lanes}, {"chains", 1}}),
+                            Estimator::latency);
 }
 
 void add_operation(const Observations& all, const Known& known, const std::string& op,
@@ -363,8 +278,8 @@ void add_narrow_operation(const Observations& all, const Known& known, const cha
 // A vector in memory, updated again and again: each update waits until the one before is stored.
 void add_update(const Observations& all, const Known& known, Profile& to) {
   const auto chain =
-      by_the_clock(known, select(all, "read_modify_write", "chain", {{"lanes", known.lanes}}),
-                   Estimator::latency);
+      summarize_at_clock(known, select(all, "read_modify_write", "chain", {{"lanes", known.lanes}}),
+                         Estimator::latency);
   if (!chain) return;
   ComputeOp c{"update", "f32", "store", {}, {}};
   c.latency = latency_value(scaled(*chain, clock_for(all, "fma", known.lanes, *chain)),
@@ -389,15 +304,15 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   };
   const Best fma = fma_of({}), load = load_of({}), stored = store_of({}),
              own = best_rate(all, known, "group_memory", "write", "write", 0.25);
-  // What units pass on through their caches may be less than what they store.
-  const bool passed_on = own.rate && (!stored.rate || own.rate->value > stored.rate->value);
-  const Best& store = passed_on ? own : stored;
+  // Caches that write through may limit stores to less than the store pipe.
+  const bool own_faster = own.rate && (!stored.rate || own.rate->value > stored.rate->value);
+  const Best& store = own_faster ? own : stored;
   add_issue(all, known, fma, to);
   add_pipe(to, known, "fma", fma,
            fma.rate ? fmt::format("{:.0f} independent chains", fma.chains) : "");
   add_pipe(to, known, "load", load, "vector loads from 16 KiB");
   add_pipe(to, known, "store", store,
-           passed_on ? "vector stores to the group's own memory" : "vector stores to 16 KiB");
+           own_faster ? "vector stores to the group's own memory" : "vector stores to 16 KiB");
   add_operation(all, known, "fma", fma, to);
   for (const std::string& op : op_names()) add_operation(all, known, op, fma, to);
   for (const char* op : kCompound) add_narrow_operation(all, known, op, to);
@@ -406,8 +321,8 @@ void infer_compute(const Observations& all, const Known& known, Profile& to) {
   add_narrow_rates(known, "load", load, load_of, to);
   add_narrow_rates(known, "store", store, store_of, to);
   add_splats(all, known, load, to);
-  add_apart(all, known, "gather", "load", load, to);
-  add_apart(all, known, "scatter", "store", store, to);
+  add_divergent(all, known, "gather", "load", load, to);
+  add_divergent(all, known, "scatter", "store", store, to);
 }
 
 }  // namespace assay::probe

@@ -18,12 +18,12 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kGap = 3;     // between neighbouring footprints: over a wider one nothing is told
-constexpr size_t kFewest = 3;  // points of a sweep
+constexpr double kGap = 3;        // between neighbouring footprints: a wider one shows nothing
+constexpr size_t kFewest = 3;     // points of a sweep
 constexpr double kAround = 1e-6;  // footprints are equal within this
 
-// The middle of the flattest octave between two footprints; of all there is between them where that
-// is less.
+// The middle of the flattest octave between two footprints, or of the whole range where that is
+// narrower.
 double plateau_time(std::span<const CurvePoint> curve, double from, double to) {
   const double wide = std::min(2.0, to / from);
   double best = std::numeric_limits<double>::infinity(), middle = std::sqrt(from * to);
@@ -40,7 +40,7 @@ double plateau_time(std::span<const CurvePoint> curve, double from, double to) {
 
 // Where `part` of the data is still held, in bytes of one instance; the interval is that of the
 // neighbouring footprints.
-Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double part,
+Value<Bytes> held_at(std::span<const CurvePoint> curve, const PlateauTimes& e, double part,
                      const std::string& method) {
   const auto held = [&](const CurvePoint& p) {
     return std::clamp((e.next - p.seconds) / (e.next - e.here), 0.0, 1.0);
@@ -63,26 +63,25 @@ Value<Bytes> held_at(std::span<const CurvePoint> curve, const Edge& e, double pa
   return v;
 }
 
-HitCurve hit_curve_of(std::span<const CurvePoint> curve, const Edge& e, const char* way) {
+HitCurve hit_curve_of(std::span<const CurvePoint> curve, const PlateauTimes& e, const char* way) {
   if (e.here <= 0 || e.next <= 0) {
     const auto why = unknown_value<Bytes>("the sweep does not reach beyond it");
     return {why, why, why};
   }
-  if (e.next < kShows * e.here) {
+  if (e.next < kVisibleStep * e.here) {
     const auto why = unknown_value<Bytes>(fmt::format(
         "all units streaming from behind it take only {:.2f} times as long", e.next / e.here));
     return {why, why, why};
   }
-  return kept_hits(curve, e, way);
+  return inferred_hit_curve(curve, e, way);
 }
 
-constexpr double kTwoStates =
-    1.4;  // times that far memory takes in one state of the host as in another
-constexpr double kNeither = 1.1;    // what lies so near the middle was taken across a change
+constexpr double kTwoStates = 1.4;  // ratio of far memory's times in two states of the host
+constexpr double kNeither = 1.1;    // so near the middle, the state changed during the sample
 constexpr double kMinority = 0.25;  // of the footprints: too few to show an edge
 
-// Some footprints, or looks whether units are apart, and seconds per byte of far memory right
-// behind them.
+// Some footprints, or tests of the units' placement, and seconds per byte of far memory right after
+// them.
 struct Stretch {
   std::vector<Observation> points;
   double beyond = 0;
@@ -102,18 +101,19 @@ std::vector<Stretch> stretches_of(const Observations& sweep) {
   return out;
 }
 
-bool looked(const Observations& sweep) { return !select(sweep, "cyclic_scan", "own").empty(); }
-
-// Whether units had a cache each meanwhile; nullopt: the looks at it do not tell.
-std::optional<bool> told_apart(const Observations& sweep) {
-  const std::vector<Observation> own = select(sweep, "cyclic_scan", "own"),
-                                 other = select(sweep, "cyclic_scan", "other");
-  if (const auto times = times_as_long_elsewhere(own, other)) return *times >= kElsewhere;
-  return surely_elsewhere(own, other);
+bool has_placement_tests(const Observations& sweep) {
+  return !select(sweep, "cyclic_scan", "own").empty();
 }
 
-// What was taken while far memory was fast, and while it was slow; nothing where it was neither,
-// most of the time.
+// Whether each unit had a last cache of its own meanwhile; nullopt: the tests do not show it.
+std::optional<bool> cross_die_during(const Observations& sweep) {
+  const std::vector<Observation> own = select(sweep, "cyclic_scan", "own"),
+                                 other = select(sweep, "cyclic_scan", "other");
+  if (const auto times = remote_read_ratio(own, other)) return *times >= kRemoteCacheRatio;
+  return in_remote_cache(own, other);
+}
+
+// The sweep while far memory was fast, and while it was slow. Empty where it was mostly neither.
 std::vector<Sweep> by_state(const Observations& sweep, double largest) {
   const std::vector<Stretch> stretches = stretches_of(sweep);
   std::vector<double> times;
@@ -135,23 +135,22 @@ std::vector<Sweep> by_state(const Observations& sweep, double largest) {
     const bool few =
         s.curve.size() < kFewest ||
         static_cast<double>(beyond.size()) < kMinority * static_cast<double>(stretches.size());
-    if (few || (looked(sweep) && !told_apart(taken))) continue;
+    if (few || (has_placement_tests(sweep) && !cross_die_during(taken))) continue;
     if (s.curve.back().bytes < largest) s.curve.push_back({largest, quantile(beyond, 0.5)});
     out.push_back(std::move(s));
   }
   return out;
 }
 
-// Seconds per byte of far memory, as most of what was read of it behind footprints took; nothing
-// where few looked.
+// Seconds per byte of far memory: the median of the reads after footprints. nullopt: too few.
 std::optional<double> far_memory(const Observations& all) {
   constexpr size_t kEnough = 12;
   std::vector<double> samples = all_samples(select(all, "cyclic_scan", "beyond"));
   return samples.size() < kEnough ? std::nullopt : std::optional(quantile(std::move(samples), 0.5));
 }
 
-// What took longer than far memory mostly does was held up: the last footprint is looked at for a
-// moment only, and all others are compared with it.
+// A footprint slower than far memory was disturbed. The last footprint is measured only once, and
+// all others are compared with it.
 void hold_within(Sweep& s, double far) {
   for (CurvePoint& p : s.curve) p.seconds = std::min(p.seconds, far);
 }
@@ -161,12 +160,13 @@ bool is_cache(const MemoryLevel& l) {
 }
 
 double parts_in(const MemoryLevel& l, const Sweep& sweep) {
-  return l.per == "unit" || sweep.apart ? 1 : sweep.units;
+  return l.per == "unit" || sweep.cross_die ? 1 : sweep.units;
 }
 
 }  // namespace
 
-HitCurve kept_hits(std::span<const CurvePoint> curve, const Edge& e, const std::string& method) {
+HitCurve inferred_hit_curve(std::span<const CurvePoint> curve, const PlateauTimes& e,
+                            const std::string& method) {
   return {held_at(curve, e, kMostHits, method), held_at(curve, e, kHalfHits, method),
           held_at(curve, e, kFewHits, method)};
 }
@@ -199,30 +199,31 @@ Sweep sweep_of(const Observations& all) {
   const std::vector<Observation> blocks = select(all, "cyclic_scan", "read");
   const std::vector<double> units = values_of(blocks, "units");
   return {curve_of(blocks, Estimator::throughput), units.empty() ? 1 : units.back(),
-          told_apart(all).value_or(false)};
+          cross_die_during(all).value_or(false)};
 }
 
 std::vector<Sweep> sweeps_of(const Observations& all) {
   const std::vector<Observations> visits = visits_of(all, "cyclic_scan");
   std::vector<Sweep> whole;
   double largest = 0;
-  Observations near, apart;  // what was read of far memory in visits of one kind
+  Observations one_die, cross_die;  // far memory's reads in visits of that placement
   for (const Observations& t : visits) {
     const Sweep& s = whole.emplace_back(sweep_of(t));
     if (!s.curve.empty()) largest = std::max(largest, s.curve.back().bytes);
     const std::vector<Observation> looks = select(t, "cyclic_scan", "beyond");
-    Observations& kind = s.apart ? apart : near;
+    Observations& kind = s.cross_die ? cross_die : one_die;
     kind.points.insert(kind.points.end(), looks.begin(), looks.end());
   }
   std::vector<Sweep> out;
   for (size_t i = 0; i < visits.size(); ++i) {
     Sweep& s = whole[i];
     if (s.curve.empty() || s.curve.back().bytes < largest / 2)
-      continue;  // it was cut off, and has no far memory to compare with
+      continue;  // it ended early, without far memory to compare with
     std::vector<Sweep> states = by_state(visits[i], largest);
     if (states.empty()) {
       const std::optional<double> own = far_memory(visits[i]);
-      if (const auto limit = own ? own : far_memory(s.apart ? apart : near)) hold_within(s, *limit);
+      if (const auto limit = own ? own : far_memory(s.cross_die ? cross_die : one_die))
+        hold_within(s, *limit);
       states.push_back(std::move(s));
     }
     std::move(states.begin(), states.end(), std::back_inserter(out));
@@ -247,16 +248,16 @@ std::vector<double> plateau_times(std::span<const MemoryLevel> memory, const Swe
 
 namespace {
 
-// Of each of `memory`, as one sweep tells it; of what is no cache, or where there is no sweep,
-// nothing.
+// One per level of `memory`, as one sweep shows it; empty for what is no cache, or without a sweep.
 std::vector<HitCurve> hit_curves_by(const std::vector<MemoryLevel>& memory, const Sweep& sweep) {
   std::vector<HitCurve> out(memory.size());
   const std::vector<double> times = plateau_times(memory, sweep);
   const std::vector<CurvePoint> curve = rising(sweep.curve);
   if (curve.size() < kFewest) return out;
-  const char* way = sweep.apart ? "both units reading through their parts again and again, each in "
-                                  "a cache of its own at the time"
-                                : "all units reading through their parts again and again";
+  const char* way = sweep.cross_die
+                        ? "both units reading through their parts again and again, each in "
+                          "a cache of its own at the time"
+                        : "all units reading through their parts again and again";
   for (size_t i = 0; i + 1 < memory.size(); ++i) {
     if (!is_cache(memory[i])) continue;
     size_t next = i + 1;
@@ -266,16 +267,16 @@ std::vector<HitCurve> hit_curves_by(const std::vector<MemoryLevel>& memory, cons
   return out;
 }
 
-constexpr double kBefore = 1.2;  // a sweep begins so far before what a cache holds, or on its edge
-constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: one in which far memory, or
-                                 // who is near whom, changed again and again shows no edge
+constexpr double kBefore = 1.2;  // a sweep must begin so far below the edge
+constexpr double kSteady = 0.2;  // of neighbouring footprints' ratio: no edge shows where far
+                                 // memory or the units' placement kept changing
 
 constexpr double kBeyond = std::numeric_limits<double>::infinity();
 
-// Of several sweeps' values of a kind the one in the middle, or the mean of two; what a sweep does
+// The median of several sweeps' values of a kind, or the mean of the middle two. What a sweep does
 // not reach counts as `unreached`.
-Value<Bytes> in_their_middle(std::span<const HitCurve> sweeps, Value<Bytes> HitCurve::*kind,
-                             double unreached) {
+Value<Bytes> median_over_sweeps(std::span<const HitCurve> sweeps, Value<Bytes> HitCurve::*kind,
+                                double unreached) {
   std::vector<Value<Bytes>> values;
   for (const HitCurve& s : sweeps) values.push_back(s.*kind);
   std::ranges::sort(values, {},
@@ -288,7 +289,7 @@ Value<Bytes> in_their_middle(std::span<const HitCurve> sweeps, Value<Bytes> HitC
   return middle;
 }
 
-bool tells_of(const Sweep& sweep, const MemoryLevel& l, const HitCurve& s) {
+bool shows_edge(const Sweep& sweep, const MemoryLevel& l, const HitCurve& s) {
   return s.middle.known() && s.from.known() &&
          s.from.value->v >= kBefore * sweep.curve.front().bytes * parts_in(l, sweep);
 }
@@ -296,39 +297,38 @@ bool tells_of(const Sweep& sweep, const MemoryLevel& l, const HitCurve& s) {
 }  // namespace
 
 void add_cyclic_scan(std::vector<MemoryLevel>& memory, std::span<const Sweep> sweeps) {
-  std::vector<std::vector<HitCurve>> told;
-  for (const Sweep& s : sweeps) told.push_back(hit_curves_by(memory, s));
-  for (size_t i = 0; i < memory.size() && !told.empty(); ++i) {
-    memory[i].cyclic_scan = told.front()[i];
-    // Of those that begin well before its edge, else of all, those during which nothing changed all
-    // along, and of these those of units near each other.
+  std::vector<std::vector<HitCurve>> curves;
+  for (const Sweep& s : sweeps) curves.push_back(hit_curves_by(memory, s));
+  for (size_t i = 0; i < memory.size() && !curves.empty(); ++i) {
+    memory[i].cyclic_scan = curves.front()[i];
+    // Of those that begin well before its edge, else of all, the steady ones, and of these the ones
+    // of units on one die.
     const auto rank = [&](size_t k) {
-      return std::tuple(tells_of(sweeps[k], memory[i], told[k][i]), noise_in(sweeps[k]) < kSteady,
-                        !sweeps[k].apart);
+      return std::tuple(shows_edge(sweeps[k], memory[i], curves[k][i]),
+                        noise_in(sweeps[k]) < kSteady, !sweeps[k].cross_die);
     };
     std::vector<size_t> all;
-    for (size_t k = 0; k < told.size(); ++k)
-      if (told[k][i].middle.known()) all.push_back(k);
+    for (size_t k = 0; k < curves.size(); ++k)
+      if (curves[k][i].middle.known()) all.push_back(k);
     if (all.empty()) continue;
     const size_t best = *std::ranges::max_element(all, {}, rank);
     std::vector<HitCurve> counted;
     for (const size_t k : all)
-      if (rank(k) == rank(best)) counted.push_back(told[k][i]);
-    memory[i].cyclic_scan = {in_their_middle(counted, &HitCurve::from, 0),
-                             in_their_middle(counted, &HitCurve::middle, kBeyond),
-                             in_their_middle(counted, &HitCurve::to, kBeyond)};
+      if (rank(k) == rank(best)) counted.push_back(curves[k][i]);
+    memory[i].cyclic_scan = {median_over_sweeps(counted, &HitCurve::from, 0),
+                             median_over_sweeps(counted, &HitCurve::middle, kBeyond),
+                             median_over_sweeps(counted, &HitCurve::to, kBeyond)};
   }
 }
 
 namespace {
 
-constexpr double kConflictShare =
-    1.7;  // what others leave of a cache that units share differs by so much between runs
-constexpr double kAsDeclared = 1.25;  // what is left of it is its declared size within so much
+constexpr double kCoTenantSpread = 1.7;  // ratio between runs of what co-tenants leave of a cache
+constexpr double kAsDeclared = 1.25;     // ratio within which it is the declared size
 
 }  // namespace
 
-void settle_shared(MemoryLevel& l, double nominal) {
+void settle_shared_capacity(MemoryLevel& l, double nominal) {
   const bool foreign = l.co_tenant_eviction.known() && l.co_tenant_eviction.value->v > 0;
   if ((l.per != "device" && !foreign) || l.managed != Managed::automatic ||
       !l.cyclic_scan.middle.known() || !l.capacity.known())
@@ -338,8 +338,8 @@ void settle_shared(MemoryLevel& l, double nominal) {
                chased = l.capacity.value->v;
   const bool declared = nominal >= held / kAsDeclared && nominal <= held * kAsDeclared;
   l.capacity.value = Bytes{declared ? nominal : held};
-  l.capacity.low = Bytes{std::round(held / kConflictShare)};
-  l.capacity.high = Bytes{std::round(held * kConflictShare)};
+  l.capacity.low = Bytes{std::round(held / kCoTenantSpread)};
+  l.capacity.high = Bytes{std::round(held * kCoTenantSpread)};
   l.capacity.source = declared ? Origin::driver : Origin::measured;
   l.capacity.method = declared
                           ? "declared by the system, and near what all units hold streaming"

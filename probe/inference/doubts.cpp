@@ -29,14 +29,14 @@ Doubts counted(const Observations& all) {
 
 }  // namespace
 
-Observations whole(Observations all) {
+Observations finished_only(Observations all) {
   if (all.endings.empty()) return all;
   std::erase_if(all.points, [&](const Observation& o) { return !all.finished(o.experiment); });
   return all;
 }
 
-Observations evidence(const Observations& raw) {
-  Observations all = whole(raw);
+Observations usable_observations(const Observations& raw) {
+  Observations all = finished_only(raw);
   if (all.fact("class") == "gpu")
     for (Observation& o : all.points) o.foreign = kNobody;
   return with_ticks(std::move(all));

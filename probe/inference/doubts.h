@@ -1,6 +1,5 @@
-// What of a probe counts, and what a profile says, in words, of how it was measured: times of the
-// device that were not believed (sampling/belief.h), and experiments that did not come to their
-// end.
+// Which observations of a probe count, and what a profile says in words of how it was measured:
+// device times that were not plausible (sampling/belief.h), and experiments that did not finish.
 #pragma once
 
 #include <string>
@@ -9,19 +8,18 @@
 
 namespace assay::probe {
 
-// Without what experiments left that never ended well: half a curve looks like a whole one of
-// another chip. Where no experiment has ended, everything.
-Observations whole(Observations all);
+// Without those of experiments that never finished: half a curve looks like a whole one of another
+// chip. Where no experiment has finished, everything.
+Observations finished_only(Observations all);
 
-// What inference goes by, and experiments that come later: `whole`, with sentinels in ticks
-// (ticks.h), and of a GPU nothing disturbed, since processes of the host do not hold its units.
-Observations evidence(const Observations& raw);
+// What inference and later experiments use: `finished_only`, with sentinels in ticks (ticks.h). Of
+// a GPU nothing is disturbed, since processes of the host do not occupy its units.
+Observations usable_observations(const Observations& raw);
 
-// "" when there was nothing to doubt; else what was taken again, and which experiments ended for
-// it.
+// What was measured again, and which experiments stopped because of it. "": nothing.
 std::string doubts_of(const Observations& all);
 
-// "chase: ended by signal 6 (Aborted); far: ...": what did not end well and was not made good. "":
+// "chase: ended by signal 6 (Aborted); far: ...": what did not finish and was not repeated. "":
 // nothing.
 std::string unfinished(const Observations& all);
 

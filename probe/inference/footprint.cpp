@@ -8,18 +8,17 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kMissesAll =
-    1.5;  // times the previous capacity: a cyclic sweep finds nothing there
+constexpr double kMissesAll = 1.5;  // times the previous capacity: a cyclic scan misses it always
 
 int64_t in_blocks(double bytes) {
   return std::max<int64_t>(1, static_cast<int64_t>(bytes / static_cast<double>(kBlockBytes))) *
          kBlockBytes;
 }
 
-constexpr double kFarIn = 0.7;      // of what still hits
-constexpr double kPastHalf = 0.65;  // of a unit's own cache: AMD's Zen 5 reads its L2 a quarter
-                                    // faster where more than half of it is walked through
-constexpr double kApart = 1.4;      // between footprints that are worth measuring both
+constexpr double kFarIn = 0.7;       // of what still hits
+constexpr double kPastHalf = 0.65;   // of a unit's own cache: AMD's Zen 5 reads its L2 a quarter
+                                     // faster where more than half of it is walked through
+constexpr double kLeastRatio = 1.4;  // least ratio of two footprints that are both worth measuring
 constexpr double kSweepStep = 1.189207115002721;            // a quarter of an octave
 constexpr double kSweepEnd = 4, kLeastSweepEnd = 64 << 20;  // times the last knee, bytes in total
 constexpr double kBeyond = 8, kLeastBeyond = 128 << 20;  // the same, of what lies beyond all caches
@@ -43,7 +42,8 @@ std::vector<int64_t> footprints_within(const Levels& levels, size_t i, int share
   const double still_hits = kFarIn * levels.knees[i].from / sharers;
   const int64_t far = in_blocks(
       sharers == 1 ? std::max(still_hits, kPastHalf * levels.knees[i].capacity) : still_hits);
-  if (i == 0 || static_cast<double>(far) < kApart * static_cast<double>(*middle)) return {*middle};
+  if (i == 0 || static_cast<double>(far) < kLeastRatio * static_cast<double>(*middle))
+    return {*middle};
   return {*middle, far};
 }
 
@@ -54,9 +54,10 @@ int64_t footprint_of_latency(const Known& known, size_t i) {
   if (!shared || known.threads || i == 0) return in_blocks(middle);
   return in_blocks(std::min(
       middle,
-      std::max(p.first,
-               kLeavesPrivate *
-                   known.levels.knees[i - 1].capacity)));  // it is soon learnt, and left by others
+      std::max(
+          p.first,
+          kLeavesPrivate *
+              known.levels.knees[i - 1].capacity)));  // it is quickly filled, and hardly evicted
 }
 
 std::optional<int64_t> footprint_past_private(const Known& known, int units) {
@@ -67,7 +68,7 @@ std::optional<int64_t> footprint_past_private(const Known& known, int units) {
   return in_blocks(each);
 }
 
-std::optional<int64_t> footprint_streamed(const Known& known, int units) {
+std::optional<int64_t> footprint_of_streams(const Known& known, int units) {
   const size_t last = known.levels.knees.size();
   const double least = last < 2 ? 0 : kLeavesPrivate * known.levels.knees[last - 2].capacity,
                most = 0.5 * known.held / units;
@@ -75,10 +76,10 @@ std::optional<int64_t> footprint_streamed(const Known& known, int units) {
                                    : std::nullopt;
 }
 
-std::vector<int64_t> passing_blocks(const Known& known, int units, int64_t part, int64_t room) {
+std::vector<int64_t> evicting_blocks(const Known& known, int units, int64_t part, int64_t room) {
   constexpr double kLeast = 1.0 / 32,
-                   kMost = 2;  // of what caches may hold, to a power of two: what is known of it
-                               // changes from turn to turn, sizes do not
+                   kMost = 2;  // of what caches may hold, to a power of two: estimates of it
+                               // change between rounds, sizes do not
   const double held = std::exp2(std::round(std::log2(known.cached)));
   std::vector<int64_t> out;
   for (double times = kLeast; times <= kMost; times *= 2)
@@ -98,8 +99,9 @@ std::vector<int64_t> scan_footprints(const Known& known, int units, int64_t most
   const double end =
       std::min(beyond / kSweepStep, std::max(kSweepEnd * last, kLeastSweepEnd) / units);
   std::vector<int64_t> out;
-  const double least = std::exp2(std::round(std::log2(
-      known.levels.knees.front().capacity / 4)));  // the same in every sweep, so that they add up
+  const double least =
+      std::exp2(std::round(std::log2(known.levels.knees.front().capacity /
+                                     4)));  // the same in every sweep, so that sweeps can be joined
   for (double bytes = least; bytes <= end; bytes *= kSweepStep)
     if (const int64_t whole = in_blocks(bytes); out.empty() || whole > out.back())
       out.push_back(whole);
@@ -111,7 +113,7 @@ std::vector<int64_t> scan_footprints(const Known& known, int units, int64_t most
 namespace {
 
 constexpr int64_t kMostChunks = 64 << 20,
-                  kChunksOfAll = 4;  // bytes; or such a part of the buffer, where that is more
+                  kChunksOfAll = 4;  // bytes; or such a part of the buffer, if larger
 
 }  // namespace
 

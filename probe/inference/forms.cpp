@@ -14,9 +14,9 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kSlower = 1.25;  // a second instruction, or a function, takes more than that,
+constexpr double kSlower = 1.25;  // a second instruction, or a function, takes more than this,
 constexpr double kSlowerAlone =
-    1.15;  // also where one waits for the other: a neighbour's burst rarely meets both
+    1.15;  // and in a dependence chain, too: a co-tenant rarely disturbs both
 
 struct Timed {
   std::string name;
@@ -46,11 +46,12 @@ std::vector<Timed> timed(const Observations& all, const std::string& key) {
   return out;
 }
 
-bool apart(const Summary& a, const Summary& than, double times) {
+bool certainly_slower(const Summary& a, const Summary& than, double times) {
   return a.value > times * than.value && a.low > than.high;
 }
 bool slower(const Timed& a, const Timed& than) {
-  return apart(a.many, than.many, kSlower) && apart(a.one, than.one, kSlowerAlone);
+  return certainly_slower(a.many, than.many, kSlower) &&
+         certainly_slower(a.one, than.one, kSlowerAlone);
 }
 
 }  // namespace

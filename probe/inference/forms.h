@@ -1,9 +1,9 @@
-// Multiply-adds in every form that the dialect spells them in: which of them a compiler makes one
-// instruction of, and whether that is a fast one, is not written anywhere (OpenCL promises nothing
-// of mad, nor of a * b + c, and fma may be a function where there is no such instruction).
+// Multiply-adds in every form that the dialect spells them in. Which of them a compiler makes one
+// instruction of, and whether that is fast, is not documented. OpenCL promises nothing of mad or of
+// a * b + c, and fma may be a function where there is no such instruction.
 //
-//   "<op>.<type> <form>"   blocks at {lanes, chains, place}; place: of the form in the dialect's
-//   list, 0 is the usual one
+//   "<op>.<type> <form>"   blocks at {lanes, chains, place}; place: the form's position in the
+//                          dialect's list, 0 is the usual one
 #pragma once
 
 #include <string>
@@ -16,21 +16,21 @@
 namespace assay::probe {
 
 inline constexpr const char* kForms = "forms";  // the experiment
-inline constexpr const char* kRefused =
-    "form_refused.";  // a fact: of a form that does not build, or computes something else
+// A fact: of a form that does not build, or computes something else.
+inline constexpr const char* kRefused = "form_refused.";
 
 struct FormRate {
   std::string name;
   int place = 0;
-  double many = 1,
-         one = 1;  // its time over that of the best, of many chains side by side and of one
+  // Its time over that of the best, with many concurrent chains and with one.
+  double many = 1, one = 1;
 };
 
 struct FormsOf {
   std::string key;  // fma.f32
   std::vector<FormRate> rates;
   int best = 0;         // position in `rates`
-  bool differ = false;  // some other form is slower beyond doubt, of many chains and of one
+  bool differ = false;  // some other form is certainly slower, with many chains and with one
 };
 
 std::vector<FormsOf> forms_of(const Observations& all);

@@ -9,7 +9,7 @@
 
 namespace assay::probe {
 
-// Of the smallest buffer, with what the largest takes; unknown where nothing is mapped.
+// Time to map the smallest buffer; the note has the largest. Unknown where nothing is mapped.
 hwdesc::Value<hwdesc::Seconds> map_time(const Observations& all);
 
 // nullopt: not measured.

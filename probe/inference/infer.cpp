@@ -30,7 +30,7 @@ std::string level_name(size_t i, size_t n) {
 }
 
 Result<hwdesc::Profile> infer(const Observations& raw) {
-  const Observations all = evidence(raw);
+  const Observations all = usable_observations(raw);
   const Known known = known_from(all);
   if (all.points.empty())
     return error("these observations hold no sample", "let the probe run further: --resume");
@@ -40,7 +40,7 @@ Result<hwdesc::Profile> infer(const Observations& raw) {
   p.source = hwdesc::Origin::measured;
   infer_machine(all, known, p);
   infer_compute(all, known, p);
-  add_across(all, known, p);
+  add_straddling(all, known, p);
   infer_types(all, known, p);
   infer_forms(all, p);
   infer_matrix(all, known, p);

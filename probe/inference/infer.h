@@ -13,34 +13,34 @@ namespace assay::probe {
 // Errors: nothing to infer from (no clock and no curve).
 Result<hwdesc::Profile> infer(const Observations& all);
 
-// Parts, one file each; they fill in what they are about.
-// identity, clocks, units, apis, tlb
+// Parts, one file each, which fill in their own fields:
+// identity, clocks, units, apis, tlb;
 void infer_machine(const Observations& all, const Known& known, hwdesc::Profile& to);
-// lanes, registers, issue, pipes, operations
+// lanes, registers, issue, pipes, operations;
 void infer_compute(const Observations& all, const Known& known, hwdesc::Profile& to);
-// operations on other types than f32
+// operations on other types than f32;
 void infer_types(const Observations& all, const Known& known, hwdesc::Profile& to);
-// which way of writing them is the fastest
+// the fastest form of each operation;
 void infer_forms(const Observations& all, hwdesc::Profile& to);
-// matrix instructions
+// matrix instructions;
 void infer_matrix(const Observations& all, const Known& known, hwdesc::Profile& to);
-// additions in one step
+// atomic additions;
 void infer_atomics(const Observations& all, const Known& known, hwdesc::Profile& to);
-// what is under way at once, registers of threads
+// occupancy, registers of threads;
 void infer_residency(const Observations& all, const Known& known, hwdesc::Profile& to);
-// how wide waves are, by branches; barriers of a group
+// wave width, by divergent branches; barriers of a group;
 void infer_branches(const Observations& all, const Known& known, hwdesc::Profile& to);
-// barriers among groups
+// barriers among groups;
 void infer_barrier(const Observations& all, const Known& known, hwdesc::Profile& to);
-// how much code runs at full speed
+// how much code runs at full speed;
 void infer_code(const Observations& all, hwdesc::Profile& to);
-// power and energy
+// power and energy;
 void infer_power(const Observations& all, hwdesc::Profile& to);
-// levels near to far
+// levels near to far.
 void infer_memory(const Observations& all, const Known& known, hwdesc::Profile& to);
 
-// By which rates and latencies are counted: of the clock under multiply-adds, or the sentinel's, or
-// seconds.
+// The clock in which rates and latencies are counted: the one under multiply-adds, or the
+// sentinel's, or seconds.
 double ticks_per_second(const Observations& all, const Known& known, const Summary& s);
 
 // The usual name of level i of n: l1, l2, ..., dram.

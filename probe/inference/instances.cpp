@@ -12,7 +12,7 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kFast = 0.35, kSlow = 0.6;  // of the step to what lies beyond
+constexpr double kFast = 0.35, kSlow = 0.6;  // of the step to the next level
 constexpr const char* kPart = "part";
 
 void divide(Value<Bandwidth>& v, int by) {
@@ -47,10 +47,10 @@ std::optional<int> instances_of(const Observations& all, const Known& known, siz
     if (s->value > here + kFast * step) return std::nullopt;
     held = static_cast<int>(2 * times / kHitsInTwo);
   }
-  return std::nullopt;  // whatever was tried was held: perhaps each unit has one
+  return std::nullopt;  // all sizes hit: perhaps each unit has one
 }
 
-void divide_shared(const Observations& all, const Known& known, Profile& to) {
+void divide_among_instances(const Observations& all, const Known& known, Profile& to) {
   if (!known.threads || to.topology.size() != 1 || !to.topology[0].count.known()) return;
   TopologyLevel& unit = to.topology[0];
   int parts = 1;

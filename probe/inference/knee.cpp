@@ -83,11 +83,10 @@ std::vector<Run> plateaus_of(std::span<const CurvePoint> curve, std::span<const 
 }
 
 constexpr double kStretch = 0.4;  // octaves of a plateau that is known to be there
-constexpr double kSlant = 0.2;    // it stays within so much of its middle
+constexpr double kSlant = 0.2;    // of its middle: it rises no more than that
 
-// The stretch of a ramp that rises least, with the position it has among the runs; none: `end` is
-// 0. Ramps are what lies between two runs that are two steps of a level apart, and the stretch is a
-// step away from both.
+// The flattest stretch of a ramp, with its position among the runs; none: `end` is 0. A ramp lies
+// between two runs that differ by two steps of a level, and the stretch differs by one from both.
 std::pair<size_t, Run> flattest(std::span<const CurvePoint> c, std::span<const double> y,
                                 const std::vector<Run>& runs) {
   std::pair<size_t, Run> best{0, {}};
@@ -124,7 +123,7 @@ double crossing(std::span<const CurvePoint> c, std::span<const double> y, const 
 }
 
 constexpr double kBurst = 0.3;
-constexpr double kQuarter = 0.25;  // of a small step between levels is near
+constexpr double kQuarter = 0.25;  // of a small step: so close counts as that level
 
 KneePoint knee_between(std::span<const CurvePoint> c, std::span<const double> y, const Run& a,
                        const Run& b) {
@@ -135,8 +134,8 @@ KneePoint knee_between(std::span<const CurvePoint> c, std::span<const double> y,
   return {c[last].bytes, std::max(c[first].bytes, c[last].bytes), crossing(c, y, a, b)};
 }
 
-// What is clearly slower than a larger footprint was disturbed: no quieter sample of its own shows
-// it.
+// A footprint that is clearly slower than a larger one was disturbed, though its own samples do not
+// show it.
 void settle_bursts(std::vector<double>& logs) {
   double least = std::numeric_limits<double>::infinity();
   for (size_t i = logs.size(); i-- > 0;) {
@@ -160,7 +159,7 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
 
 namespace {
 
-// Octaves that the knees of `runs` are away from `sizes`, as many, in sum.
+// The sum of distances in octaves between the knees of `runs` and as many `sizes`.
 double away_from(std::span<const CurvePoint> curve, std::span<const double> y,
                  const std::vector<Run>& runs, std::span<const double> sizes) {
   double sum = 0;
@@ -169,12 +168,12 @@ double away_from(std::span<const CurvePoint> curve, std::span<const double> y,
   return sum;
 }
 
-// The first run, the last one, and of those between as many as there are caches less one: the best
-// choice of all.
+// The first run, the last one, and between them one run less than there are caches: the choice
+// whose knees are nearest to the declared sizes.
 std::vector<Run> as_declared(std::span<const CurvePoint> curve, std::span<const double> y,
                              const std::vector<Run>& runs, std::span<const double> sizes) {
   std::vector<bool> chosen(runs.size() - 2,
-                           false);  // every choice of that many, one after the other
+                           false);  // every choice of that many
   std::fill(chosen.end() - static_cast<std::ptrdiff_t>(sizes.size() - 1), chosen.end(), true);
   std::vector<Run> best;
   double least = std::numeric_limits<double>::infinity();

@@ -1,13 +1,18 @@
-// Memory levels from a latency curve: latency of a random single-cycle chase against its footprint.
+// Memory levels from a latency curve: latency of a random single-cycle chase by its footprint.
 //
 // The monotone log-latency curve is cut into runs (segment.h). A run at least kMinOctaves wide is a
-// plateau: a level; narrower ones are the ramp between two. Plateaus that differ by less than
-// kMinStep are one level (a smeared cache, not a new one); by less than kQuietStep where the curve
-// is smooth, or the system declares the caches. Between plateaus a and b lies a knee:
-//     from      the largest footprint up to which latency stays below level_a * (1 + kNear), or a
-//     quarter of the step to        the smallest one from which it stays above level_b / (1 +
-//     kNear) capacity  where it crosses sqrt(level_a * level_b), interpolated in log-log
-// A sharp knee has from ~ to; hashed, shared or randomly mapped caches have wide ones, and say so.
+// plateau: a level. Narrower ones are the ramp between two. Plateaus that differ by less than
+// kMinStep are one level (a smeared cache, not a new one). The threshold is kQuietStep where the
+// curve is smooth, or the system declares the caches. Between plateaus a and b lies a knee.
+//
+//   from:      the largest footprint up to which latency stays below level_a * (1 + kNear), or a
+//              quarter of the step
+//
+//   to:        the smallest footprint from which it stays above level_b / (1 + kNear)
+//
+//   capacity:  where it crosses sqrt(level_a * level_b), interpolated in log-log
+//
+// A sharp knee has from ~ to. Hashed, shared or randomly mapped caches have wide ones.
 #pragma once
 
 #include <optional>
@@ -20,8 +25,9 @@ namespace assay::probe {
 
 inline constexpr double kMinOctaves = 0.7;
 inline constexpr double kNear = 0.12;
-inline constexpr double kMinStep = 1.3;     // levels closer than this ratio are not told apart,
-inline constexpr double kQuietStep = 1.15;  // nor closer than this where there is hardly any noise
+// The least ratio of two levels; the second where there is hardly any noise.
+inline constexpr double kMinStep = 1.3;
+inline constexpr double kQuietStep = 1.15;
 
 struct CurvePoint {
   double bytes = 0;
@@ -44,18 +50,18 @@ struct KneePoint {
 struct Levels {
   std::vector<Plateau> plateaus;
   std::vector<KneePoint> knees;
-  size_t shown = 0;  // plateaus of the curve by itself
+  size_t shown = 0;  // plateaus of the curve alone
   bool operator==(const Levels&) const = default;
 };
 
 // One point per footprint among `blocks`, by their `bytes`.
 std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator estimator);
 
-// `curve` by ascending bytes, at least 3 points for any knee. `expected`: plateaus that something
-// else has shown. A cache that others use too has a short and slanting one: the flattest stretches
-// of the ramps make up for what is missing. `sizes` (one or none: any number of levels): of the
-// caches that the system declares. Where others left steps of their own, those plateaus stay whose
-// knees are nearest to these.
+// `curve` by ascending bytes, at least 3 points for any knee. `expected`: plateaus that are known
+// from elsewhere. A cache with co-tenants has a short and slanting one, so the flattest stretches
+// of the ramps count as those that are missing. `sizes`: of the caches that the system declares;
+// with one or none any number of levels is possible. Where co-tenants left extra steps, the
+// plateaus whose knees are nearest to these sizes stay.
 Levels find_levels(std::span<const CurvePoint> curve, size_t expected = 0,
                    std::span<const double> sizes = {});
 

@@ -14,22 +14,16 @@
 namespace assay::probe {
 namespace {
 
-constexpr int kWaiting = 4;  // times the groups that keep arithmetic busy
-constexpr double kSecondRound =
-    1.5;  // times as long as one group: some unit ran two, one after the other
-constexpr double kNearlyAll = 1.03;  // times the shortest time per operation
-constexpr double kWiderPays = 1.15;  // a wider vector counts as better from this ratio on,
-constexpr double kAsFast = 0.85;    // and as no worse from this, whatever neighbours do: a third of
-                                    // split ones would lie on the stack
-constexpr double kOneState = 0.04;  // clocks so near are one
-constexpr double kFilled = 0.75;    // of the registers, which vectors that are split would overflow
-constexpr double kSlower = 0.97;    // of the clock: a core that slows down
-constexpr double kLessThanATick =
-    0.8;  // of the slower clock: chosen; light vectors may do without a part of the slowdown
-constexpr double kStep = 1.15;  // from touches of one line to those of two
-constexpr double kLeastHeldUp =
-    0.1;  // quantile of the ticks of an addition, which others only lengthen
-constexpr double kSharpStep = 1.3;  // the same without neighbours
+constexpr int kWaiting = 4;           // times the groups that saturate arithmetic
+constexpr double kSecondRound = 1.5;  // times one group's time: some unit ran two of them
+constexpr double kNearlyAll = 1.03;   // times the shortest time per operation
+constexpr double kWiderPays = 1.15;   // least speedup that makes a wider vector better,
+constexpr double kAsFast = 0.85;      // and no worse, despite co-tenants: split vectors would
+                                      // spill a third
+constexpr double kOneState = 0.04;    // clocks within this are one
+constexpr double kFilled = 0.75;      // of the registers, which split vectors would overflow
+constexpr double kStep = 1.15;        // from touches of one line to those of two
+constexpr double kSharpStep = 1.3;    // the same without neighbours
 constexpr std::array<Isa, 6> kIsas = {{{"avx512f", 32, 64},
                                        {"avx2", 16, 32},
                                        {"avx", 16, 32},
@@ -37,62 +31,9 @@ constexpr std::array<Isa, 6> kIsas = {{{"avx512f", 32, 64},
                                        {"sve", 32, 0},
                                        {"asimd", 32, 16}}};
 
-// Of a vector each by a tick of so many seconds: how far it is from what pipes do, a whole number
-// or, where vectors go through a pipe half by half, a half.
-double off_whole(double seconds_per_vector, double tick) {
-  const double per_tick = tick / seconds_per_vector,
-               whole = per_tick > 0.75 ? std::round(per_tick) : 0.5;
-  return std::abs(per_tick / whole - 1);
-}
-
-// The shortest time from one vector to the next that needs it, of all chains of vectors; 0: none
-// ran.
-double shortest_step(const Observations& all, double lanes) {
-  double out = 0;
-  for (const char* experiment : {"operations", "types"}) {
-    std::set<std::string> names;
-    for (const Observation& o : all.points)
-      if (o.experiment == experiment) names.insert(o.what);
-    for (const std::string& name : names)
-      if (const auto s = summarize(select(all, experiment, name, {{"lanes", lanes}, {"chains", 1}}),
-                                   Estimator::latency))
-        out = out > 0 ? std::min(out, s->value) : s->value;
-  }
-  return out;
-}
-
-// Additions beside multiply-adds take longer where the core slows down, and where a neighbour takes
-// its share of the core's issue slots. Then vectors by themselves tell: none is ready in less than
-// a tick, and pipes do a whole number of multiply-adds in one.
-bool slows_down(const Observations& all, double lanes, double free_hz) {
-  const auto beside =
-      summarize(select(all, "clock", "fma", {{"lanes", lanes}}), Estimator::latency);
-  if (const double step = shortest_step(all, lanes);
-      beside && step > 0 && step < kLessThanATick * beside->value)
-    return false;
-  const std::vector<LaneRate> rates = lane_rates(all);
-  const auto of = std::find_if(rates.begin(), rates.end(), [&](const LaneRate& r) {
-    return r.lanes == static_cast<int>(lanes);
-  });
-  if (!beside || of == rates.end() || of->elements_per_second <= 0)
-    return true;  // nothing speaks against it
-  const double vector = lanes / of->elements_per_second;
-  return off_whole(vector, beside->value) <= off_whole(vector, 1 / free_hz);
-}
-
-// Ticks that an addition takes beside a load, each block by its own sentinel: clocks change from
-// block to block. Less than one is a sentinel that others held up.
-double ticks_beside(const Observations& all, const std::string& load, double lanes) {
-  std::vector<double> ticks;
-  for (const Observation& o : select(all, "clock", load, {{"lanes", lanes}}))
-    for (const double seconds : o.samples)
-      if (o.clock_hz) ticks.push_back(seconds * *o.clock_hz);
-  return ticks.empty() ? 1 : std::max(1.0, quantile(std::move(ticks), kLeastHeldUp));
-}
-
 }  // namespace
 
-LineTold line_told_by_pairs(const Observations& all) {
+LineSize line_by_pairs(const Observations& all) {
   const std::vector<double> distances = values_of(select(all, "line", "pair"), "distance");
   std::vector<double> times;
   for (const double d : distances)
@@ -108,22 +49,6 @@ LineTold line_told_by_pairs(const Observations& all) {
       at == std::string::npos || times.empty() ? 0 : std::atof(said.c_str() + at + word.size());
   if (declared > 0 && !sharp && !(step && distances[*step] == declared)) return {declared, true};
   return {step ? distances[*step] : 0, false};
-}
-
-std::optional<Summary> by_the_clock(const Known& known, std::span<const Observation> blocks,
-                                    Estimator estimator) {
-  return known.threads ? summarize(blocks, estimator)
-                       : summarize(at_common_clock(blocks), estimator);
-}
-
-double clock_under(const Observations& all, const std::string& load, double lanes, double beside) {
-  if (all.fact("lanes") == "threads")
-    return 0;  // a wave issues in order: what stands beside the chain holds it up
-  const auto s = summarize(select(all, "clock", load, {{"lanes", lanes}}), Estimator::latency);
-  if (!s) return 0;
-  if (s->clock_hz <= 0) return 1 / s->value;
-  const double clock = beside > 0 ? beside : s->clock_hz, ticks = ticks_beside(all, load, lanes);
-  return kSlower * ticks > 1 && !slows_down(all, lanes, s->clock_hz) ? clock : clock / ticks;
 }
 
 std::vector<LaneRate> lane_rates(const Observations& all) {
@@ -172,8 +97,8 @@ std::vector<Observation> chase_blocks(const Observations& all) {
   std::vector<Observation> out;
   for (const Observation& o : all.points)
     if (o.what == "chase" && (o.experiment == "chase" || o.experiment == "knees")) out.push_back(o);
-  // A chip that throttles takes other times from then on: most blocks have one clock, the others
-  // tell of another machine.
+  // A chip that throttles has other times from then on. The blocks at another clock than most show
+  // another state, and are left out.
   const auto at_clock = [&](const Observation& o, double hz) {
     return !o.clock_hz || std::abs(*o.clock_hz / hz - 1) < kOneState;
   };
@@ -193,11 +118,10 @@ std::vector<Observation> chase_blocks(const Observations& all) {
 
 namespace {
 
-constexpr double kFromAfar =
-    0.85;  // of far memory's time per byte: beyond, hardly any of it is still held
+constexpr double kFromAfar = 0.85;  // of far memory's time per byte: above it, hardly anything hits
 
-// The most that the last cache held when all units streamed, together; 0: no sweep. One footprint
-// that met fast far memory by chance holds nothing.
+// The most bytes that the last cache held while all units streamed; 0: no sweep. A single fast
+// footprint may be fast far memory by chance, so it does not count.
 double scan_capacity(const Observations& all) {
   const Sweep sweep = sweep_of(all);
   double most = 0;
@@ -213,8 +137,8 @@ size_t levels_scanned(const Observations& all) {
   return noise_in(sweep) < kQuiet ? find_levels(sweep.curve).plateaus.size() : 0;
 }
 
-// The latency curve's levels, as many as the system declares, or at least as many as streaming
-// shows: others who crowd a cache leave little of it to see, and steps of their own.
+// The latency curve's levels: as many as the system declares, or at least as many as streaming
+// shows. Co-tenants of a cache hide part of it, and add steps.
 Levels levels_from(const Observations& all) {
   std::vector<double> declared;
   for (size_t i = 0; i < declared_caches(all); ++i) declared.push_back(declared_bytes(all, i));
@@ -250,11 +174,11 @@ size_t declared_caches(const Observations& all) {
 
 bool units_are_real(const Observations& all) {
   const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
-  const auto reach = units_reach(all);
+  const auto reach = units_speedup(all);
   return !reach || *reach >= kRealUnits * counts.back();
 }
 
-std::optional<double> units_reach(const Observations& all) {
+std::optional<double> units_speedup(const Observations& all) {
   const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
   if (counts.empty() || counts.front() != 1) return std::nullopt;
   const auto with = [&](double n) {
@@ -279,8 +203,8 @@ int units_from(const Observations& all) {
         summarize(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput)->value);
   for (size_t i = 1; i < groups.size(); ++i) {
     if (times[i] <= kSecondRound * times[0]) continue;
-    // Where a group may not have all of a unit's memory, several of them fit: a multiple of the
-    // units that are said to be there.
+    // Where a group may not use all of a unit's memory, several groups fit: a multiple of the
+    // declared units.
     const int found = static_cast<int>(groups[i - 1]),
               said = std::atoi(all.fact("compute_units").c_str());
     return said > 0 && found % said == 0 ? said : found;
@@ -316,7 +240,7 @@ int streaming_groups(const Observations& all) {
 std::optional<size_t> Known::own_cache() const {
   std::optional<size_t> out;
   for (size_t i = 0; i < levels.knees.size() && i < sharing.size(); ++i)
-    if (sharing[i].own_always()) out = i;
+    if (sharing[i].always_private()) out = i;
   return out;
 }
 
@@ -335,30 +259,6 @@ int Known::level(int n) const {
   return each * all;
 }
 
-std::optional<Measured> free_clock(const Observations& all) {
-  const auto own = summarize(select(all, "clock", "sentinel"), Estimator::latency);
-  const double beside = clock_of(all.points);
-  const std::string of_others =
-      own ? fmt::format(
-                "of additions beside other experiments: the clock experiment saw {:.2f} GHz",
-                1e-9 / own->value)
-          : "";
-  if (own && 1 / own->value > kOneClock * beside) {
-    Measured m = inverse(*own, 1);
-    if (beside <= m.value) return m;
-    // The same clock a little higher: where it changes within seconds, a whole run has seen more of
-    // it than one experiment.
-    m.high = std::max(m.high, beside);
-    m.value = beside;
-    m.note = of_others;
-    return m;
-  }
-  if (beside <= 0) return std::nullopt;
-  return Measured{
-      beside, kOneClock * beside, beside / kOneClock, static_cast<int64_t>(all.points.size()),
-      own ? of_others : "of additions beside other experiments: the clock experiment did not run"};
-}
-
 Known known_from(const Observations& all) {
   Known k;
   k.threads = all.fact("lanes") == "threads";
@@ -372,7 +272,7 @@ Known known_from(const Observations& all) {
     const int units = static_cast<int>(k.units),
               enough = (saturating_groups(all) + units - 1) / units * units;
     k.groups = k.even(k.resident >= units ? std::min(enough, k.resident)
-                                          : enough);  // others would only wait
+                                          : enough);  // more would only wait
     k.memory_groups = k.even(kWaiting * enough);
     k.streaming_groups = streaming_groups(all);
   }
@@ -381,14 +281,14 @@ Known known_from(const Observations& all) {
     k.lanes = modes.back().lanes;
     k.chains = modes.back().chains;
   }
-  if (const double line = line_told_by_pairs(all).bytes; line > 0) k.line = line;
+  if (const double line = line_by_pairs(all).bytes; line > 0) k.line = line;
   k.levels = levels_from(all);
   const std::vector<CurvePoint> curve = curve_of(chase_blocks(all), Estimator::latency);
   for (size_t i = 0; i < k.levels.knees.size(); ++i) {
-    // A chase shows little of a cache that others crowd.
+    // A chase shows little of a cache that co-tenants use.
     const double streamed = i + 1 == k.levels.knees.size() ? scan_capacity(all) : 0;
     Sharing s = sharing_of(all, i, std::max(k.levels.knees[i].to, streamed), curve);
-    // What units share lies beyond what each has for itself.
+    // Shared caches lie behind the private ones.
     if (!s.shared && i > 0 && k.sharing.back().shared)
       s = {true, "it lies beyond a shared one; alone: " + s.why, true, s.declared};
     k.sharing.push_back(std::move(s));

@@ -1,5 +1,5 @@
-// What later experiments need of earlier ones, inferred from the observations at hand. Everything
-// has a usable default, so that one failed experiment does not take the others with it.
+// What later experiments need of earlier ones, inferred from the observations so far. Everything
+// has a usable default, so that one failed experiment does not stop the others.
 #pragma once
 
 #include <optional>
@@ -17,77 +17,76 @@ namespace assay::probe {
 struct Known {
   double clock_hz = 0;    // 0: not known
   bool threads = false;   // lanes are threads
-  double units = 1;       // that share what is measured of all: 1 where units have queues
-  int groups = 1;         // at a time that reach the highest multiply-add rate
-  int memory_groups = 1;  // more of them where they wait for memory
-  int streaming_groups =
-      0;  // the fewest of those that were seen to read far memory as fast as any; 0: not measured
-  int resident = 0;  // groups of one wave under way at once on all units; 0: not known, or more
-                     // than anyone asks for
+  double units = 1;       // among which totals are divided; 1 where units have queues
+  int groups = 1;         // concurrent ones that reach the highest multiply-add rate
+  int memory_groups = 1;  // more of them, for experiments that wait for memory
+  // The fewest of these that read far memory as fast as any; 0: not measured.
+  int streaming_groups = 0;
+  // Groups of one wave that are resident on all units; 0: not known, or more than were asked for.
+  int resident = 0;
   int64_t most_iterations = int64_t{1} << 40;  // of a loop that the device runs to its end
   int lanes = 4;                 // f32 lanes of the vectors with the highest multiply-add rate
   int chains = 8;                // independent chains that reach it
   double line = 64;              // bytes
   Levels levels;                 // from the chase; empty before it
   std::vector<Sharing> sharing;  // per cache of `levels`
-  double held =
-      0;  // bytes of what all units stream that the last cache was seen to hold; 0: no sweep
-  double cached = 0;  // bytes that the last cache may hold, by whatever tells most: others that use
-                      // it hide some
+  // Bytes of a cyclic scan by all units that the last cache held; 0: no sweep.
+  double held = 0;
+  // Bytes that the last cache may hold, by whatever says most: co-tenants hide some of it.
+  double cached = 0;
 
-  // The largest cache that is a unit's own whatever the host does; none: nullopt.
+  // The largest cache that is private wherever the host places the units; nullopt: none.
   std::optional<size_t> own_cache() const;
 
-  // At most so many groups that all units have the same number of, in rounds of as many as are
-  // under way at once: a last round of a few groups takes as long as a full one.
+  // At most so many groups, the same number on all units, in full rounds of resident ones: a last
+  // round of a few groups takes as long as a full one.
   int even(int n) const;
-  // At most so many of which every unit has a divisor of those that keep it busy: the parts of a
-  // unit have as many each, too.
+  // At most so many, where each unit has a divisor of the number that keeps it busy, so that its
+  // partitions have as many each, too.
   int level(int n) const;
 };
 
-// The clock of a core that adds and does nothing else, Hz: of the clock experiment, or of the
-// additions beside all the others where those mostly ran faster, since others held that one up or
-// the clock had not risen yet. nullopt: none ran.
+// The clock of a core that only adds, Hz: of the clock experiment, or of the sentinels of all other
+// experiments if these mostly ran faster. Then co-tenants disturbed the clock experiment, or the
+// clock had not risen yet. nullopt: none ran.
 std::optional<Measured> free_clock(const Observations& all);
 
-// Of what goes by the core's clock: blocks of different clocks as if they had run at one. Threads'
-// sentinels are as noisy as what they stand beside: those blocks are taken as they are.
-std::optional<Summary> by_the_clock(const Known& known, std::span<const Observation> blocks,
-                                    Estimator estimator);
+// Summary of what scales with the core's clock: blocks at different clocks as if they had run at
+// one. Threads' sentinels are as noisy as the load they run with, so their blocks stay unscaled.
+std::optional<Summary> summarize_at_clock(const Known& known, std::span<const Observation> blocks,
+                                          Estimator estimator);
 
-// What the system says of its i-th cache, where the device is the processor it speaks of; else "".
+// What the system says of its i-th cache, where the device is the system's processor; else "".
 std::string declared_cache(const Observations& all, size_t i);
 double declared_bytes(const Observations& all, size_t i);  // of it; 0: not declared
 
 size_t declared_caches(const Observations& all);
 
-// The line of the first cache, by two touches a distance apart; the system's word where no distance
-// sets them apart clearly, as where neighbours crowd the cache. 0: not told.
-struct LineTold {
+// The line size of the first cache, by two touches at a distance. The declared one where no
+// distance shows a clear step, as where prefetchers fetch neighbours. 0: unknown.
+struct LineSize {
   double bytes = 0;
   bool declared = false;
 };
-LineTold line_told_by_pairs(const Observations& all);
+LineSize line_by_pairs(const Observations& all);
 
 // "48K, shared by CPUs 0", "1024K", "40 MiB": what systems write; nullopt: no size.
 std::optional<double> size_in(const std::string& text);
 
-// How many times the multiply-adds of one unit all of them reach; nullopt: not measured.
-std::optional<double> units_reach(const Observations& all);
-// False: all of them together were seen to do clearly less than each alone would.
+// Multiply-add rate of all units over that of one; nullopt: not measured.
+std::optional<double> units_speedup(const Observations& all);
+// False: all of them together do clearly less than each alone would.
 bool units_are_real(const Observations& all);
-inline constexpr double kRealUnits =
-    0.75;  // of as many as there are: fewer share a core, or were kept waiting
+// Least speedup per unit; below, units share a core or were kept waiting.
+inline constexpr double kRealUnits = 0.75;
 
 Known known_from(const Observations& all);
 
-// How many groups run side by side that each fill a unit, or as much of it as a group may; 0: not
-// told.
+// Concurrent groups that each fill a unit, or as much of it as a group may; 0: unknown.
 int units_from(const Observations& all);
 
-// The core's clock while vectors of `lanes` do `load` (kTickLoads), at a time when the sentinel
-// beside it shows `beside` (0: any). 0: not measured.
+// The core's clock while vectors of `lanes` execute `load` (kTickLoads), when the sentinel beside
+// it shows `beside` (0: any). 0: not measured.
 double clock_under(const Observations& all, const std::string& load, double lanes, double beside);
 
 // Rates by lanes, best over the number of chains: elements per second.
@@ -97,9 +96,9 @@ struct LaneRate {
 };
 std::vector<LaneRate> lane_rates(const Observations& all);
 
-// Of these, ascending, the widths that pay: each faster than the one before, and last the
-// instruction set's whole registers, if they are as fast: they take half as many instructions. What
-// the first rounds decided stays (kVectorLanes): later experiments measure at that width alone.
+// Of these, ascending, the widths that pay: each faster than the one before. The instruction set's
+// whole registers are the last if they are as fast, since they take half as many instructions. What
+// the first rounds decided stays (kVectorLanes), since later experiments use that width alone.
 inline constexpr const char* kVectorLanes = "vector_lanes";  // a fact of the journal
 inline constexpr const char* kUnrecorded = "unrecorded";  // another: why no launches are recorded
 std::vector<LaneRate> lane_modes(const Observations& all);
@@ -111,8 +110,8 @@ struct Isa {
 };
 std::optional<Isa> isa_of(const Observations& all);
 
-// The curve of the chase: every node a line, random single cycle. All strides but the line's left
-// out, and where the clock changed on the way, the blocks at another one than most.
+// The curve of the chase: one node per line, a random single cycle. Without strides other than the
+// line, and without blocks at another clock than most where it changed.
 std::vector<Observation> chase_blocks(const Observations& all);
 
 }  // namespace assay::probe

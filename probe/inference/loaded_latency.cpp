@@ -15,8 +15,8 @@ namespace {
 using namespace hwdesc;
 
 constexpr size_t kEnough = 3;  // undisturbed samples
-constexpr double kLeft = 0.5;  // of the hops, once the streams have ended: with more of them too
-                               // little is left of what is to be told
+constexpr double kLeft = 0.5;  // of the hops at most after the streams ended: with more of them
+                               // too little is under load
 
 struct Samples {
   std::vector<double> quiet, all;
@@ -27,7 +27,7 @@ struct Samples {
   }
 };
 
-// By how much slower the streams were made: what they reached, and the latency beside them.
+// One rate of the streams: the bandwidth they reached, and the latency under that load.
 struct Group {
   Samples latency, bandwidth;
 };
@@ -51,13 +51,13 @@ std::map<double, Group> groups_of(const Observations& all, double level, Samples
       const LoadedTimes t{alone[b].samples[i], streams[b].samples[i], both[b].samples[i], hops};
       unloaded.add(t.alone / hops, quiet);
       g.bandwidth.add(both[b].value_at("bytes") / t.streams, quiet);
-      if (const auto one = latency_beside(t)) g.latency.add(*one, quiet);
+      if (const auto one = latency_under_load(t)) g.latency.add(*one, quiet);
     }
   }
   return out;
 }
 
-// What keeps a unit waiting only makes it look the slower: a little below the median.
+// Waiting only ever makes a unit look slower, so the estimate lies a little below the median.
 LoadedPoint point_of(double bandwidth, const std::vector<double>& latencies) {
   return {bandwidth, quantile(latencies, 0.4), quantile(latencies, 0.2), quantile(latencies, 0.8),
           static_cast<int64_t>(latencies.size())};
@@ -75,7 +75,7 @@ Value<Latency> value_at(const std::vector<LoadedPoint>& curve, double part, doub
         fmt::format("beside a chase the others reach {:.0f} % of `bandwidth.read`, where a load "
                     "takes {:.3g} ns",
                     100 * curve.back().bandwidth / read, 1e9 * curve.back().latency));
-  // What the load adds to what the chase takes by itself, which holds hops and translation.
+  // What the load adds to the chase's own time, which includes translation.
   const bool ticks =
       level.latency.known() && !level.latency.value->clock.empty() && known.clock_hz > 0;
   const double unit = ticks ? known.clock_hz : 1,
@@ -94,7 +94,7 @@ Value<Latency> value_at(const std::vector<LoadedPoint>& curve, double part, doub
 
 }  // namespace
 
-std::optional<double> latency_beside(const LoadedTimes& b) {
+std::optional<double> latency_under_load(const LoadedTimes& b) {
   if (b.alone <= 0 || b.streams <= 0 || b.hops <= 0 || b.both < b.streams) return std::nullopt;
   const double behind =
       (b.both - b.streams) * b.hops / b.alone;  // hops after the streams had ended

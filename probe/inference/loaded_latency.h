@@ -1,11 +1,12 @@
-// Latency while others keep a memory busy (as Intel's MLC and multichase's multiload show it): a
-// curve of latency against the bandwidth that the others reach meanwhile.
+// Loaded latency (as Intel's MLC and multichase's multiload show it): latency against the bandwidth
+// that others use meanwhile.
 //
-// One group chases, all others stream, both through the same level. Nothing tells when a single
-// group has ended, so three launches tell it together: the chase alone (h0 hops, t0), the streams
-// alone (s), and both (t), the chase so long that it ends last. The streams hardly notice one chase
-// and take s again; the hops that are left then go at t0 / h0 each:
-//     latency = s / (h - (t - s) h0 / t0)          of h hops
+// One group chases, all others stream, both through the same level. No event marks the end of a
+// single group, so it follows from three launches: the chase alone (h0 hops, t0), the streams alone
+// (s), and both (t), with a chase so long that it ends last. One chase hardly slows the streams, so
+// they take s again. The hops that are left then take t0 / h0 each, and of h hops
+//
+//     latency = s / (h - (t - s) h0 / t0)
 #pragma once
 
 #include <optional>
@@ -19,11 +20,11 @@ namespace assay::probe {
 
 struct LoadedTimes {  // seconds of the three launches
   double alone = 0, streams = 0, both = 0;
-  double hops = 0;  // of the chase, alone and beside
+  double hops = 0;  // of the chase, alone and under load
 };
-// Seconds of a hop while the streams go on; nullopt: the chase ended first, or more than half of it
-// was left when the streams had ended.
-std::optional<double> latency_beside(const LoadedTimes& b);
+// Seconds of a hop while the streams run. nullopt: the chase ended first, or more than half of it
+// was left when the streams ended.
+std::optional<double> latency_under_load(const LoadedTimes& b);
 
 struct LoadedPoint {
   double bandwidth = 0;                   // of all that stream
@@ -33,8 +34,8 @@ struct LoadedPoint {
 };
 // Ascending bandwidth, the unloaded latency first (at 0); latency never falls. Empty: not measured.
 std::vector<LoadedPoint> loaded_curve(const Observations& all, double level);
-// Between the points by straight lines of 1 / latency, as queues have it; nullopt: the streams did
-// not reach it.
+// Between the points by straight lines of 1 / latency, as in queues; nullopt: the streams did not
+// reach it.
 std::optional<LoadedPoint> loaded_at(const std::vector<LoadedPoint>& curve, double bandwidth);
 
 // `to` has its latency and bandwidth already.

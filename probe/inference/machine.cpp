@@ -32,7 +32,7 @@ void add_identity(const Observations& all, Profile& to) {
 }
 
 constexpr double kLeastSustained =
-    0.6;  // of the free clock: below, all units were more likely held up than clocked
+    0.6;  // of the free clock: below, units were more likely kept waiting than slower
 
 Value<Hertz> sustained_value(const Summary& s, const Value<Hertz>& max, bool units_are_real) {
   if (!max.known() || 1 / s.value < kLeastSustained * max.value->v || !units_are_real)
@@ -70,7 +70,7 @@ Value<Count> unit_count(const Observations& all) {
   const double usable = said.empty() ? 0 : std::stod(said);
   const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
   if (usable <= 0) return unknown_value<Count>("the system does not say how many there are");
-  const auto reach = units_reach(all);
+  const auto reach = units_speedup(all);
   if (!reach)
     return known_value(Count{usable}, Origin::driver, "usable CPUs",
                        "their throughput was not measured");
@@ -84,17 +84,17 @@ Value<Count> unit_count(const Observations& all) {
   return v;
 }
 
-// Others who hold a processor make the last group wait as well.
-bool nobody_else_was_there(const Observations& all) {
+// Co-tenants on a processor delay the last group as well.
+bool no_co_tenants(const Observations& all) {
   const auto blocks = select(all, "units", "alone");
-  const bool processor = all.fact("class") == "cpu";  // others on the host do not hold a GPU
+  const bool processor = all.fact("class") == "cpu";  // processes of the host do not occupy a GPU
   return !processor || std::all_of(blocks.begin(), blocks.end(),
                                    [](const Observation& o) { return o.foreign <= kCoTenant; });
 }
 
-// Where the device deals groups out; beside it stands what the driver says.
-Value<Count> unit_count_dealt(const Observations& all) {
-  const int found = nobody_else_was_there(all) ? units_from(all) : 0;
+// The units that groups ran on; the note has what the driver says.
+Value<Count> unit_count_by_groups(const Observations& all) {
+  const int found = no_co_tenants(all) ? units_from(all) : 0;
   const std::string said = all.fact("compute_units");
   const std::string why = units_from(all) > 0
                               ? "others used the machine while groups that fill a unit ran"
@@ -114,23 +114,22 @@ std::optional<Summary> launch_time(const Observations& all, const std::string& w
   return summarize(select(all, "launch", what), Estimator::throughput);
 }
 
-// The same of what passes between units.
+// The same of steps between units.
 std::optional<Summary> time_between_units(const Observations& all, const std::string& what) {
-  return summarize(with_units_near(select(all, "launch", what)), Estimator::throughput);
+  return summarize(same_die_blocks(select(all, "launch", what)), Estimator::throughput);
 }
 
-// The difference of two long steps is a cost where it nearly never is nothing; else it is their
-// noise.
+// The difference of two long steps is a cost where it is nearly always positive; else it is noise.
 bool is_a_cost(const std::vector<Observation>& blocks) {
   std::vector<double> samples = all_samples(blocks);
   return !samples.empty() && quantile(std::move(samples), 0.1) > kShortestJoin;
 }
 
-constexpr double kNothing = 1e-6;  // of a difference: what rounding leaves of none
+constexpr double kNothing = 1e-6;  // of a difference: rounding error
 
-// What code that is not at hand takes longer, of several sizes, all short. It differs from run to
-// run, and that is no noise: eight of ten. Code that is at hand takes two or three times as long at
-// one time as at another: each visit has its own.
+// The time that evicted code adds, of several sizes, all short. It differs from run to run, which
+// is no noise: eight of ten. Cached code takes two or three times as long at some times as at
+// others, so each visit has its own.
 Value<Seconds> cold_time(const Observations& all, const Known& known, const char* what,
                          const char* method) {
   if (known.threads)
@@ -192,7 +191,7 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
   Api api;
   api.name = all.fact("api").empty() ? "cpp" : all.fact("api");
   api.dialect = all.fact("dialect").empty() ? api.name : all.fact("dialect");
-  // On the CPU each unit is a thread of ours; of a driver's groups it is never assumed.
+  // On the CPU each unit is a thread of this process. Of a driver's groups it is never assumed.
   api.coresident_groups = all.fact("threads") == "own" ? Fact::yes : Fact::unknown;
   add_limits(all, api);
   if (const auto s = launch_time(all, "eager"))
@@ -233,7 +232,7 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
     api.slp_lanes = slp_lanes(all, known.lanes);
   else {
     api.merged_loads = merged_loads(all);
-    api.unrolled = unrolled_turns(
+    api.unrolled = unrolled_iterations(
         all, known.levels.plateaus.empty() ? 0 : known.levels.plateaus.front().seconds);
   }
   if (const auto s = launch_time(all, "group"))
@@ -246,7 +245,7 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
 void infer_machine(const Observations& all, const Known& known, Profile& to) {
   add_identity(all, to);
   add_clocks(all, to);
-  to.topology.push_back({"unit", known.threads ? unit_count_dealt(all) : unit_count(all)});
+  to.topology.push_back({"unit", known.threads ? unit_count_by_groups(all) : unit_count(all)});
   add_api(all, known, to);
   add_tlb(all, known, to);
 }

@@ -11,7 +11,7 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kSlower = 0.95;  // of the nearer level's bandwidth: less of a difference is noise
+constexpr double kSlower = 0.95;  // of the nearer level's bandwidth: a smaller difference is noise
 
 struct Scale {
   double core_hz = 0, units = 1;
@@ -25,11 +25,11 @@ constexpr double kSharp = 1.25;   // from the step's beginning to its end
 constexpr double kClearly = 1.8;  // times the latency
 
 struct Steps {
-  bool count = true;  // else others made them
+  bool count = true;  // false: co-tenants made them
   std::vector<CurvePoint> chase;
 };
 
-// Does the curve rise clearly between footprints that are near each other?
+// Does the curve rise clearly between close footprints?
 bool jumps(const std::vector<CurvePoint>& chase, double from, double to) {
   for (size_t i = 0; i < chase.size(); ++i)
     for (size_t j = i + 1; j < chase.size() && chase[i].bytes >= from && chase[j].bytes <= to &&
@@ -39,7 +39,7 @@ bool jumps(const std::vector<CurvePoint>& chase, double from, double to) {
   return false;
 }
 
-// Nobody smears a step like this one: two caches, which may well be equally fast.
+// A step as sharp as this one separates two caches, which may well be equally fast.
 bool clear_step(const MemoryLevel& near, const MemoryLevel& far, const Scale& s,
                 const Steps& steps) {
   if (!steps.count || !near.knee.from.known() || !near.knee.to.known() || !near.latency.known() ||
@@ -68,7 +68,7 @@ bool alike(const std::vector<MemoryLevel>& memory, size_t near, const Sweep& swe
   if (memory[near].per == "unit" || memory[near].per != memory[near + 1].per) return false;
   if (clear_step(memory[near], memory[near + 1], s, steps)) return false;
   const std::vector<double> times = plateau_times(memory, sweep);
-  return times[near] > 0 && times[near + 1] > 0 && times[near + 1] < kShows * times[near];
+  return times[near] > 0 && times[near + 1] > 0 && times[near + 1] < kVisibleStep * times[near];
 }
 
 bool has_more(const MemoryLevel& a, const MemoryLevel& b, const Scale& s) {
@@ -77,7 +77,7 @@ bool has_more(const MemoryLevel& a, const MemoryLevel& b, const Scale& s) {
 }
 
 MemoryLevel join(const MemoryLevel& near, const MemoryLevel& far, const Scale& s) {
-  MemoryLevel out = has_more(near, far, s) ? near : far;  // bandwidths and whose they are
+  MemoryLevel out = has_more(near, far, s) ? near : far;  // its bandwidths, and `per`
   out.name = near.name;
   out.capacity = far.capacity;
   if (near.capacity.low) out.capacity.low = near.capacity.low;
@@ -97,10 +97,10 @@ MemoryLevel join(const MemoryLevel& near, const MemoryLevel& far, const Scale& s
 
 bool joinable(const MemoryLevel& l) { return l.managed == Managed::automatic; }
 
-constexpr double kAsSlow = 0.9;  // of the latency of what lies beyond: no cache is built for less
+constexpr double kAsSlow = 0.9;  // of the next level's latency: no cache is that slow
 
-// What others took away while its latency was measured answered from beyond.
-void forget_crowded(std::vector<MemoryLevel>& memory, const Scale& s) {
+// Lines that co-tenants evicted during the measurement came from the next level.
+void drop_disturbed_latencies(std::vector<MemoryLevel>& memory, const Scale& s) {
   for (size_t i = 0; i + 1 < memory.size(); ++i) {
     MemoryLevel& l = memory[i];
     const MemoryLevel& beyond = memory[i + 1];
@@ -121,7 +121,7 @@ void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units,
                  size_t declared, std::span<const CurvePoint> chase) {
   const Scale s{core_hz, units};
   const Steps steps{declared == 0,
-                    rising(chase)};  // more caches than there are said to be: others made the step
+                    rising(chase)};  // more caches than declared: co-tenants made the step
   const auto caches = [&] {
     return static_cast<size_t>(std::count_if(memory.begin(), memory.end(), joinable));
   };
@@ -136,7 +136,7 @@ void join_levels(std::vector<MemoryLevel>& memory, double core_hz, double units,
   }
   for (size_t i = 0; i < memory.size(); ++i)
     if (joinable(memory[i])) memory[i].name = fmt::format("l{}", i + 1);
-  if (core_hz > 0) forget_crowded(memory, s);
+  if (core_hz > 0) drop_disturbed_latencies(memory, s);
 }
 
 }  // namespace assay::probe

@@ -1,12 +1,15 @@
 // Caches that the latency curve shows but nothing else does are one cache.
 //
-// A sliced, hashed or shared last-level cache smears its knee over a decade, and address
-// translation adds steps of its own: the curve then has plateaus that no program would notice. Two
-// neighbouring cache levels are joined when the farther one is not slower in any way that counts:
-//   latency less than kMinStep times the nearer one's, or bandwidth that is unknown or not smaller
-// (all units together), or, where units share both, streaming through all of them shows less than
-// the step of a level (streamed.h). The joined level begins to miss where the nearer did and ends
-// where the farther did; between its knees the model blends.
+// A sliced, hashed or shared last-level cache smears its knee over a decade, and translation adds
+// steps of its own. The curve then has plateaus that no program would notice. Two neighbouring
+// cache levels are joined where the farther one is not slower in one of these ways:
+//   - its latency is less than kMinStep times the nearer one's;
+//   - its bandwidth, of all units together, is unknown or not smaller;
+//   - units share both, and streaming through all of them shows less than a level's step
+//     (cyclic_scan.h).
+//
+// The joined level begins to miss where the nearer did and ends where the farther did. Between its
+// knees the model blends.
 #pragma once
 
 #include <vector>
@@ -16,10 +19,10 @@
 
 namespace assay::probe {
 
-// `core_hz`: of the clock that ticks refer to; `units`: in the device; `declared`: caches that the
-// system speaks of, of which none is joined away; `chase`: the latency curve, whose sudden steps
-// are two caches in any case. Names follow the new order. A cache that answered no faster than what
-// lies beyond it was measured while others used it: its latency is unknown then.
+// `core_hz`: of the clock of ticks; `units`: in the device; `declared`: caches of the system, none
+// of which is joined; `chase`: the latency curve, whose sharp steps separate caches in any case.
+// Names follow the new order. A cache that was no faster than the next level was measured while
+// co-tenants used it: its latency becomes unknown.
 void join_levels(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units,
                  const Sweep& sweep = {}, size_t declared = 0,
                  std::span<const CurvePoint> chase = {});

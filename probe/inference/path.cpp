@@ -19,15 +19,16 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kAsPlain =
-    1.15;  // times; what most footprints differ by where a path is as plain memory
-constexpr double kMost = 0.75;      // of the footprints
-constexpr double kSameSize = 1.35;  // times; a path may take longer to the same cache, not less
-constexpr double kOneLine = 1.15;   // times that a second touch in another line takes at least
+    1.15;  // ratio; most footprints differ by less where a path uses the plain caches
+constexpr double kMost = 0.75;  // of the footprints
+constexpr double kSameSize =
+    1.35;  // ratio of sizes: a path may be slower to the same cache, not faster
+constexpr double kOneLine = 1.15;  // least ratio of a second touch in another line
 
 struct Named {
   const char* experiment;
   const char* name;  // of the path
-  const char* fact;  // what a device that has it says
+  const char* fact;  // of the journal, where a device has it
   const char* things;
 };
 
@@ -86,7 +87,7 @@ MemoryLevel own_level(const Observations& all, const Named& n, const Levels& lev
   return l;
 }
 
-// The plain cache that a plateau of the path is: as large, and no nearer.
+// The plain cache that a path's plateau shows: as large, and no faster.
 std::optional<size_t> plain_cache(const Known& known, const Levels& path, size_t i) {
   for (size_t j = 0; i < path.knees.size() && j < known.levels.knees.size(); ++j) {
     const auto within = [](double a, double b, double times) {
@@ -99,8 +100,7 @@ std::optional<size_t> plain_cache(const Known& known, const Levels& path, size_t
   return std::nullopt;
 }
 
-// The levels of plain memory that lie behind what is a path's own: from the one that is nearest in
-// latency on.
+// The plain levels behind a path's own caches: from the one that is closest in latency.
 size_t nearest(const Known& known, double seconds) {
   const std::vector<Plateau>& plain = known.levels.plateaus;
   size_t first = plain.size();
@@ -124,7 +124,7 @@ std::vector<std::string> from_level(const Known& known, const Profile& p, size_t
   return out;
 }
 
-// All that plain loads go through.
+// All levels of plain loads.
 std::vector<std::string> plain_levels(const Profile& p) {
   std::vector<std::string> out;
   for (const MemoryLevel& m : p.memory)
@@ -140,7 +140,7 @@ void insert_levels(Profile& to, std::vector<MemoryLevel> own) {
   to.memory.insert(first, std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
 }
 
-// Levels of its own, what lies behind them, its latency; or why nothing is told.
+// A path's own levels, the plain ones behind them, its latency; or why they are unknown.
 AccessPath path_of(const Observations& all, const Known& known, const Named& n, Profile& to) {
   AccessPath path;
   path.name = n.name;
@@ -151,7 +151,7 @@ AccessPath path_of(const Observations& all, const Known& known, const Named& n, 
                                  : fmt::format("no chase through {} was measured", n.things));
     return path;
   }
-  const double differs = path_differs(curves);
+  const double differs = path_contrast(curves);
   if (differs > 0 && differs < kAsPlain) {
     path.latency = unknown_value<Latency>(
         fmt::format("{} are read as plain memory is: at most footprints within {:.0f} %", n.things,
@@ -159,7 +159,7 @@ AccessPath path_of(const Observations& all, const Known& known, const Named& n, 
     path.through = plain_levels(to);
     return path;
   }
-  if (const auto longer = longer_to_plain_caches(curves, known.levels)) {
+  if (const auto longer = extra_path_latency(curves, known.levels)) {
     path.latency = latency_of(all, n.experiment, {0, known.levels.plateaus.front().last, 0});
     std::string& note = path.latency.note;
     note += (note.empty() ? "" : "; ") +
@@ -199,13 +199,14 @@ void add_constants(const Observations& all, const Known& known, Profile& to) {
   if (!tried(all, kConstants.experiment)) return;
   AccessPath path = path_of(all, known, kConstants, to);
   path.max_bytes = said<Bytes>(all, "constant_memory");
-  const auto same = summarize(select(all, "constant", "lanes", {{"apart", 0}}), Estimator::latency);
-  const auto apart =
-      summarize(select(all, "constant", "lanes", {{"apart", 1}}), Estimator::latency);
-  if (same && apart && path.latency.known())
+  const auto same =
+      summarize(select(all, "constant", "lanes", {{"divergent", 0}}), Estimator::latency);
+  const auto divergent_time =
+      summarize(select(all, "constant", "lanes", {{"divergent", 1}}), Estimator::latency);
+  if (same && divergent_time && path.latency.known())
     path.divergent = ratio_value(
-        {apart->value / same->value, apart->low / same->high, apart->high / same->low, apart->n,
-         ""},
+        {divergent_time->value / same->value, divergent_time->low / same->high,
+         divergent_time->high / same->low, divergent_time->n, ""},
         "lanes of a wave that chase each from a line of their own, over all of them in one");
   to.paths.push_back(std::move(path));
 }
@@ -221,9 +222,9 @@ std::vector<CurvePoint> curve_of_distances(const Observations& all, const char* 
 void add_block(const Observations& all, AccessPath& path, Profile& to) {
   const auto block = block_of(curve_of_distances(all, "across"), curve_of_distances(all, "down"));
   const auto value = [&](double TexelBlock::*side) {
-    return block ? known_value(
-                       Count{(*block).*side}, Origin::measured,
-                       "two touches a distance apart: the second costs nothing within a block")
+    return block ? known_value(Count{(*block).*side}, Origin::measured,
+                               "two touches a distance divergent_time: the second costs nothing "
+                               "within a block")
                  : unknown_value<Count>("no distance sets two touches of texels apart");
   };
   path.block = {value(&TexelBlock::width), value(&TexelBlock::height)};
@@ -233,7 +234,7 @@ void add_block(const Observations& all, AccessPath& path, Profile& to) {
                            "texels of 4 bytes that are fetched together");
 }
 
-// Of the kinds of texels that were read the fastest.
+// The bandwidth of the fastest texel format.
 void add_reads(const Observations& all, AccessPath& path) {
   std::optional<Summary> best;
   for (const double texel : values_of(select(all, "image", "read"), "texel")) {
@@ -252,7 +253,7 @@ void add_reads(const Observations& all, AccessPath& path) {
         fmt::format("plain memory of the same size: {:.3g} GB/s", 1e-9 / plain->value);
 }
 
-// What a texel is made of, as conditions say it.
+// A texel's format, as the observations' conditions name it.
 std::string format_at(const Observation& o) {
   const auto number = static_cast<int>(o.value_at("number"));
   return runtime::format_name({ir::DType::f32, static_cast<int>(o.value_at("texel")), 1, 1,
@@ -261,7 +262,7 @@ std::string format_at(const Observation& o) {
                                              : runtime::Stored::as_type});
 }
 
-// By what a texel is made of; those that the driver does not have, with its word for it.
+// By texel format. A format that the driver lacks is unknown, with the driver's reason.
 void add_formats(const Observations& all, AccessPath& path) {
   std::map<std::string, std::vector<Observation>> by_format;
   for (const char* what : {"read", "read_small"})
@@ -303,7 +304,7 @@ PathCurves path_curves(const Observations& all, const std::string& experiment) {
           curve_of(select(all, experiment, "plain"), Estimator::latency)};
 }
 
-double path_differs(const PathCurves& curves) {
+double path_contrast(const PathCurves& curves) {
   std::vector<double> ratios;
   for (const CurvePoint& a : curves.path)
     for (const CurvePoint& b : curves.plain)
@@ -312,7 +313,7 @@ double path_differs(const PathCurves& curves) {
   return ratios.empty() ? 0 : quantile(std::move(ratios), kMost);
 }
 
-std::optional<double> texels_together(const std::vector<CurvePoint>& by_distance) {
+std::optional<double> fetched_texels(const std::vector<CurvePoint>& by_distance) {
   if (by_distance.size() < 3) return std::nullopt;
   const auto [low, high] = std::minmax_element(
       by_distance.begin(), by_distance.end(),
@@ -331,7 +332,7 @@ std::optional<double> texels_together(const std::vector<CurvePoint>& by_distance
 
 std::optional<TexelBlock> block_of(const std::vector<CurvePoint>& across,
                                    const std::vector<CurvePoint>& down) {
-  const auto width = texels_together(across), height = texels_together(down);
+  const auto width = fetched_texels(across), height = fetched_texels(down);
   const auto one_row = [](const std::vector<CurvePoint>& along,
                           const std::vector<CurvePoint>& other) {
     const auto seconds = [](const CurvePoint& a, const CurvePoint& b) {

@@ -64,7 +64,7 @@ std::optional<PowerMean> fit_power_mean(std::span<const UnitsPoint> points) {
       points, {std::max(reached, coarse.total / 1.05), coarse.total * 1.05, 40},
       {std::max(1.0, coarse.sharpness / 1.1), std::min(kSharpest, coarse.sharpness * 1.1), 20});
   fit.identified =
-      fit.total < reached * 1.5;  // else the curve never bent: B lies beyond what was seen
+      fit.total < reached * 1.5;  // else the curve never bent, and B lies beyond what was measured
   return fit;
 }
 

@@ -1,10 +1,12 @@
-// Bandwidth against active units as a smooth minimum of "n units, each b1" and "all the memory
-// has":
+// Bandwidth against active units as a smooth minimum of "n units, each b1" and the memory's limit
+// B:
+//
 //     b(n) = ((n b1)^-p + B^-p)^(-1/p)
-// p -> infinity is min(n b1, B); p = 1 the harmonic sum. b1 is what one unit reached (b(1) would be
-// slightly below it when B is near; the fit takes that into account), B and p minimise the squared
-// log error over a grid refined once. With fewer than three distinct n, B and p can not both be
-// told: B is then what all units reach and p the largest that fits, and `identified` is false.
+//
+// p -> infinity is min(n b1, B); p = 1 the harmonic sum. b1 is what one unit reached; b(1) would be
+// slightly below it when B is near, which the fit takes into account. B and p minimise the squared
+// log error over a grid refined once. Fewer than three distinct n do not determine both B and p. B
+// is then what all units reach, p the largest that fits, and `identified` is false.
 #pragma once
 
 #include <optional>
@@ -12,15 +14,15 @@
 
 namespace assay::probe {
 
-inline constexpr double kSharpest = 16;
+inline constexpr double kSharpest = 16;  // the largest p
 
 struct UnitsPoint {
   double units = 0, bandwidth = 0;
 };
 
 struct PowerMean {
-  double per_unit = 0, total = 0, sharpness = 0;
-  double error = 0;  // root mean squared log error
+  double per_unit = 0, total = 0, sharpness = 0;  // b1, B, p
+  double error = 0;                               // root mean squared log error
   bool identified = false;
 };
 

@@ -1,4 +1,4 @@
-// What can be under way at once, and registers, of chips whose lanes are threads.
+// Resident groups and waves, and registers, of chips whose lanes are threads.
 #include "probe/kernels/residency.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ void add_resident(const Observations& all, const Known& known, Profile& to) {
 
 void add_coresident(const Observations& all, Profile& to) {
   if (to.apis.empty() || to.apis[0].coresident_groups != Fact::unknown) return;
-  const std::vector<Observation> tries = select(all, "residency", "together");
+  const std::vector<Observation> tries = select(all, "residency", "coresident");
   if (tries.empty() || tries[0].value_at("groups") < 2) return;
   const bool met = std::all_of(tries.begin(), tries.end(), [](const Observation& o) {
     return o.samples.at(0) >= o.value_at("groups");
@@ -52,11 +52,11 @@ void add_coresident(const Observations& all, Profile& to) {
   to.apis[0].coresident_groups = met ? Fact::yes : Fact::no;
 }
 
-// Registers of a wave's thread that `groups` per unit were given, as the file and its granule
-// decide.
+// Registers per thread of a wave, where `groups` per unit are resident: by the file and its
+// granule.
 struct Step {
   double groups = 0, registers = 0;
-  bool all = false;  // as many as ever: something else limits them
+  bool all = false;  // the most of all: something else limits them
 };
 
 struct Fit {
@@ -64,7 +64,7 @@ struct Fit {
   double low = 0, high = 0;  // of the file, registers of one lane
 };
 
-// Of files in `parts` parts, each giving out whole granules.
+// Of a file in `parts` parts, each of which allocates whole granules.
 std::optional<Fit> fit_of(const std::vector<Step>& steps, int granule, int overhead, int parts) {
   Fit f{granule, 0, INFINITY};
   for (const Step& s : steps) {
@@ -80,15 +80,14 @@ std::optional<Fit> fit_of(const std::vector<Step>& steps, int granule, int overh
   return f;
 }
 
-// The number in an interval that the highest power of two divides: what is built comes in such
-// numbers.
+// The number in an interval that the highest power of two divides: hardware has such sizes.
 double roundest(double low, double high) {
   for (double step = std::exp2(24); step >= 1; step /= 2)
     if (const double n = std::ceil(low / step) * step; n <= high) return n;
   return std::round((low + high) / 2);
 }
 
-// Where no compiler tells what a thread was given: beyond what it may have, more live values take
+// Where no compiler reports a thread's registers: beyond the most it may have, more live values use
 // no more registers.
 void keep_first_of_fewest(std::vector<Step>& steps) {
   if (steps.empty()) return;
@@ -116,7 +115,7 @@ std::vector<Step> steps_of(const Observations& all, const Known& known, bool& re
 
 void add_file(const Observations& all, const Known& known, Profile& to) {
   Registers& r = to.execution.registers;
-  constexpr int kOverhead = 24;  // registers beside those that are live, where no compiler says
+  constexpr int kOverhead = 24;  // registers besides the live ones, where no compiler reports
   bool reported = false;
   const std::vector<Step> steps = steps_of(all, known, reported);
   if (std::none_of(steps.begin(), steps.end(), [](const Step& s) { return !s.all; })) {
@@ -155,11 +154,11 @@ void add_file(const Observations& all, const Known& known, Profile& to) {
                                          *granules.begin(), *granules.rbegin()));
 }
 
-constexpr double kSlower = 1.08;      // for each number, than where all of them are in registers
-constexpr double kMoreSlower = 1.35;  // for those that were added
+constexpr double kSlower = 1.08;      // of each number, than where all values are in registers
+constexpr double kMoreSlower = 1.35;  // of each value that was added
 
-// The first number of live values for which the kernel's compiler, or else the time, speaks of the
-// stack.
+// The first number of live values that needs the stack, by the compiler's report or else by the
+// time.
 void add_most(const Observations& all, const Known& known, Profile& to) {
   Registers& r = to.execution.registers;
   const std::vector<double> live = values_of(select(all, "registers", "live"), "live");
@@ -176,7 +175,7 @@ void add_most(const Observations& all, const Known& known, Profile& to) {
   }
   const double hertz =
       known.clock_hz > 0 && !steps.empty() ? ticks_per_second(all, known, steps.back().step) : 0;
-  const auto slower_from = [&](size_t i) {  // it, and all that are more
+  const auto slower_from = [&](size_t i) {  // this number and all larger ones
     const auto at = times.begin() + static_cast<std::ptrdiff_t>(i);
     if (i == 0) return false;
     const double before = *std::min_element(times.begin(), at);
@@ -198,8 +197,8 @@ void add_most(const Observations& all, const Known& known, Profile& to) {
                                      "what its compiler reports of a kernel that needs the stack");
       return;
     }
-    constexpr double kFewestBeside = 2, kMostBeside = 16;  // beside the live ones
-    const double low = fits + kFewestBeside, high = n + kMostBeside;
+    constexpr double kFewestOthers = 2, kMostOthers = 16;  // beside the live ones
+    const double low = fits + kFewestOthers, high = n + kMostOthers;
     r.per_thread_max =
         count_value({roundest(low, high), low, high, 0, ""},
                     "the first number of live values for each of which more time is needed");

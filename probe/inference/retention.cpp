@@ -19,8 +19,8 @@ using namespace hwdesc;
 
 constexpr size_t kFewest = 3;  // amounts of other data
 
-// What most samples take: that others drive something out is what is looked for, and no noise that
-// the fastest ones are free of.
+// The median: evictions by co-tenants are the signal here, and not noise that the fastest samples
+// are free of.
 Summary usual(const std::vector<Observation>& blocks) {
   Summary s = *summarize(blocks, Estimator::throughput);
   const std::vector<double> samples = all_samples(blocks);
@@ -30,7 +30,7 @@ Summary usual(const std::vector<Observation>& blocks) {
   return s;
 }
 
-// By the bytes of others; empty without enough of them.
+// By the bytes of other data; empty without enough points.
 std::vector<CurvePoint> behind_others(const Observations& visit, const char* what) {
   std::vector<CurvePoint> out;
   for (const double bytes : values_of(select(visit, "retention", what), "bytes"))
@@ -39,8 +39,8 @@ std::vector<CurvePoint> behind_others(const Observations& visit, const char* wha
   return out;
 }
 
-// Bytes of which `part` is held, kMostHits to kFewHits, on lines in the logarithm of bytes
-// between the points.
+// Bytes of which `part` is held, kMostHits to kFewHits, on lines in the logarithm of bytes between
+// the points.
 double bytes_held(const HitCurve& s, double part) {
   const double from = s.from.value->v, middle = s.middle.value->v;
   const double to = s.to.known() ? s.to.value->v : middle * middle / from;
@@ -49,15 +49,16 @@ double bytes_held(const HitCurve& s, double part) {
              : middle * std::pow(to / middle, (kHalfHits - part) / (kHalfHits - kFewHits));
 }
 
-// The first point stands for one behind as good as nothing, which takes `near`.
-HitCurve retained_behind_others(std::vector<CurvePoint> curve, const Edge& e, const char* method) {
+// The first point stands for next to no other data, which takes `near`.
+HitCurve retained_behind_others(std::vector<CurvePoint> curve, const PlateauTimes& e,
+                                const char* method) {
   curve.insert(curve.begin(), {curve.front().bytes / 2, e.here});
-  return kept_hits(rising(curve), e, method);
+  return inferred_hit_curve(rising(curve), e, method);
 }
 
 struct Visit {
   HitCurve single_use_retention, reuse_retention;
-  bool lost = false, lost_again = false;  // something of what was used once, a few times
+  bool lost = false, lost_again = false;  // a part of the data used once, of that used a few times
   double near = 0, far = 0;               // seconds per byte
   std::vector<double> pauses;
   const Observations* all = nullptr;
@@ -68,7 +69,7 @@ struct Visit {
   double held(double seconds) const { return std::clamp((far - seconds) / (far - near), 0.0, 1.0); }
 };
 
-// Without pauses, where it was cut off.
+// Without pauses, where the visit ended early.
 Visit visit_of(const Observations& all, double parts) {
   Visit v;
   v.all = &all;
@@ -81,16 +82,16 @@ Visit visit_of(const Observations& all, double parts) {
   for (const double pause : v.pauses) behind.push_back({pause, v.behind(pause).value});
   v.near = rising(behind).front().seconds;
   v.far = rising(once).back().seconds;
-  v.lost = v.far >= kShows * v.near;
+  v.lost = v.far >= kVisibleStep * v.near;
   if (!v.lost) return v;
-  // Behind a few others' lines that are in no other cache a read takes longer though nothing is
-  // lost: they have to go there first.
+  // After a few other lines that no other cache holds, a read takes longer though nothing is lost:
+  // it first has to evict them.
   const double held = again.empty() ? v.near : again.front().seconds;
   v.single_use_retention = retained_behind_others(
       once, {std::max(v.near, std::min(held, once.front().seconds)), v.far, parts},
       "all units reading what each wrote once, behind so much other data");
   const double last = again.empty() ? 0 : rising(again).back().seconds;
-  v.lost_again = last > kShows * held;
+  v.lost_again = last > kVisibleStep * held;
   if (v.lost_again)
     v.reuse_retention = retained_behind_others(
         again, {held, last, parts},
@@ -98,8 +99,7 @@ Visit visit_of(const Observations& all, double parts) {
   return v;
 }
 
-// Who else fills the cache comes and goes: probes of one night had up to kOtherHours times as much
-// or as little.
+// Co-tenants come and go: repeated probes differed by up to this factor.
 Value<Bytes> mean_of(const std::vector<const Value<Bytes>*>& all) {
   constexpr double kOtherHours = 4;
   double sum = 0, low = 0, high = 0, n = 0;
@@ -122,16 +122,16 @@ Value<Bytes> mean_of(const std::vector<const Value<Bytes>*>& all) {
   return out;
 }
 
-// Of those visits that tell all that the most telling ones do.
+// The visits that show as much as the most complete ones.
 HitCurve mean_of(const std::vector<const HitCurve*>& all) {
-  const auto told = [](const HitCurve& s) {
+  const auto known_points = [](const HitCurve& s) {
     return int{s.from.known()} + int{s.middle.known()} + int{s.to.known()};
   };
   int most = 0;
-  for (const HitCurve* s : all) most = std::max(most, told(*s));
+  for (const HitCurve* s : all) most = std::max(most, known_points(*s));
   std::vector<const Value<Bytes>*> from, middle, to;
   for (const HitCurve* s : all) {
-    if (told(*s) < most) continue;
+    if (known_points(*s) < most) continue;
     from.push_back(&s->from);
     middle.push_back(&s->middle);
     to.push_back(&s->to);
@@ -165,7 +165,7 @@ void add_single_use(const Observations& all, double units, MemoryLevel& to) {
   if (!to.single_use_retention.from.known() || !to.single_use_retention.middle.known()) return;
   std::vector<double> rates;
   Measured m;
-  double last = 1, longest = 0;  // held behind the longest pause
+  double last = 1, longest = 0;  // still held after the longest pause
   for (const Visit& v : visits) {
     if (!v.single_use_retention.from.known() || !v.single_use_retention.middle.known()) continue;
     const auto rate = [&](double pause, double part) {

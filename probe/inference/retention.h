@@ -1,14 +1,17 @@
-// What the last cache keeps of data that was used once, and how fast others than the device fill
-// it.
+// How long the last cache retains data that was used once, or a few times, and how fast co-tenants
+// fill it.
 //
-// Some caches keep what was used again before what comes in for the first time, as intermediate
-// values and weights do; a sweep (streamed.h) uses all of it again. All units write some data and
-// read it behind X other bytes, or behind a pause T: with h the part still held, by the times of
-// that, of the shortest pause and of the most other bytes,
-//     X(0.9), X(0.5), X(0.1)                         are `passed`, and of what they have used a few
-//     times before `kept`, X(h) / T                                       came in meanwhile, the
-//     median of the pauses that show it:
-// 0 where the longest drives out next to nothing.
+// Some caches retain reused lines before new ones (RRIP), as a model's intermediate values and
+// weights are; a cyclic scan (cyclic_scan.h) reuses all of its data. All units write some data and
+// read it after X other bytes, or after a pause T. Let h be the part that is held. It follows from
+// the time of that read, between those of the shortest pause and of the most other bytes.
+//
+//     single_use_retention   X(0.9), X(0.5), X(0.1)
+//
+//     reuse_retention        the same of data that they used a few times before
+//
+//     co_tenant_eviction     X(h) / T, the median of the pauses that show it; 0 where the longest
+//                            evicts next to nothing
 #pragma once
 
 #include "hwdesc/profile.h"
@@ -16,8 +19,8 @@
 
 namespace assay::probe {
 
-// Of the experiment `untouched`. Each visit has its own near and far, since a host's far memory is
-// faster at one time than at another; of what they tell the geometric mean counts.
+// Of the experiment `retention`. Each visit has its own times of a hit and of far memory, since a
+// host's far memory changes its speed. The geometric mean of the visits counts.
 void add_single_use(const Observations& all, double units, hwdesc::MemoryLevel& to);
 
 }  // namespace assay::probe

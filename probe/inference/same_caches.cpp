@@ -8,16 +8,17 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kAlike = 1.15;   // times: within the first cache
-constexpr double kBehind = 1.35;  // times shorter: in those behind it. One of the path's own that
-                                  // is larger than the first would show there
-constexpr double kUnsteady =
-    2;  // times longer: others who use those behind it only ever make a hop longer
-constexpr double kWellWithin = 0.6;  // of the first cache: rows of an image lie a power of two
-                                     // apart and crowd few of its sets before it is full
-constexpr size_t kEnd = 3;     // footprints at each end of the first cache: one of the path's own
-                               // would hold the smallest alone
-constexpr size_t kFewest = 4;  // in a cache behind it, to tell anything
+constexpr double kAlike = 1.15;  // ratio within the first cache
+// Ratio of a shorter time in the caches behind it: a path's own cache larger than the first would
+// show there.
+constexpr double kBehind = 1.35;
+// Ratio of a longer time there: co-tenants only ever make a hop longer.
+constexpr double kUnsteady = 2;
+// Of the first cache: an image's rows have a power-of-two stride and conflict before it is full.
+constexpr double kWellWithin = 0.6;
+// Footprints at each end of the first cache: a path's own cache would hold the smallest alone.
+constexpr size_t kEnd = 3;
+constexpr size_t kFewest = 4;  // footprints in a cache behind it, at least
 
 struct Both {
   double path = 0, plain = 0;  // seconds
@@ -50,8 +51,8 @@ Both middle(std::span<const Both> points) {
 
 bool within(double a, double b, double times) { return a <= b * times && b <= a * times; }
 
-// In both halves of it a hop takes about so much longer than in plain memory. Where that itself is
-// not steady nothing is told.
+// The extra latency of a hop over plain memory is about the same in both halves. Where it is not
+// steady the result is unknown.
 bool is_longer_by(std::span<const Both> points, double longer) {
   const auto [least, most] = std::minmax_element(
       points.begin(), points.end(), [](const Both& a, const Both& b) { return a.plain < b.plain; });
@@ -66,10 +67,10 @@ bool is_longer_by(std::span<const Both> points, double longer) {
 
 }  // namespace
 
-std::optional<double> longer_to_plain_caches(const PathCurves& measured, const Levels& plain) {
+std::optional<double> extra_path_latency(const PathCurves& measured, const Levels& plain) {
   const PathCurves curves{undisturbed(measured.path), undisturbed(measured.plain)};
   if (plain.plateaus.size() < 2) return std::nullopt;
-  // Below the first plateau all lies in that cache, too.
+  // Footprints below the first plateau lie in that cache, too.
   const std::vector<Both> near =
       on_plateau(curves, {0, kWellWithin * plain.plateaus.front().last, 0});
   if (near.size() < 2 * kEnd) return std::nullopt;
@@ -82,7 +83,7 @@ std::optional<double> longer_to_plain_caches(const PathCurves& measured, const L
   for (size_t j = 1; j + 1 < plain.plateaus.size(); ++j) {
     const std::vector<Both> points = on_plateau(curves, plain.plateaus[j]);
     if (points.size() < kFewest || middle(points).plain > kUnsteady * plain.plateaus[j].seconds)
-      continue;  // others had it while this was measured
+      continue;  // co-tenants used it during the measurement
     if (!is_longer_by(points, longer)) return std::nullopt;
   }
   return longer;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "probe/inference/infer.h"
 #include "probe/inference/values.h"
 
 namespace assay::probe {
@@ -12,14 +13,13 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kConflicts =
-    1.5;  // twice the distance takes so many times as long, where banks are met twice as often
+constexpr double kConflicts = 1.5;  // ratio at twice the stride, where bank conflicts double
 constexpr double kSame = 1.15, kSlower = 0.8;
-constexpr double kFromNext = 0.5;  // of the latency of the level beyond the one that answered
-constexpr double kNearly = 0.8;    // of a level's latency: it is that level, and no nearer one
-constexpr double kDoubt = 0.05;    // of the time of the sweep: nothing is known to less
+constexpr double kFromNext = 0.5;  // of the latency of the level behind the one that served
+constexpr double kNearly = 0.8;    // of a level's latency: that level serves, and no nearer one
+constexpr double kDoubt = 0.05;    // of the sweep's time: the resolution
 constexpr double kQuick = 0.25;    // quantile
-constexpr size_t kRounds = 4;      // that show how far differences scatter
+constexpr size_t kRounds = 4;      // at least, to show how much differences scatter
 
 }  // namespace
 
@@ -71,15 +71,15 @@ void add_banks(const Observations& all, MemoryLevel& to) {
 
 namespace {
 
-// Latency of what lies beyond the level that answers so fast; 0: nothing does.
+// Latency of the level behind the one that serves so fast; 0: there is none.
 double beyond(const Levels& levels, double seconds) {
-  const size_t next = answers(levels, seconds) + 1;
+  const size_t next = answering_level(levels, seconds) + 1;
   return next < levels.plateaus.size() ? levels.plateaus[next].seconds : 0;
 }
 
 }  // namespace
 
-size_t answers(const Levels& levels, double seconds) {
+size_t answering_level(const Levels& levels, double seconds) {
   size_t at = 0;
   while (at + 1 < levels.plateaus.size() && seconds >= kNearly * levels.plateaus[at + 1].seconds)
     ++at;
@@ -95,7 +95,7 @@ std::optional<double> slowed_by_sweep(const Observations& all, const Levels& lev
   };
   const auto own = blocks(sweeps[0], hops[1]), none = blocks(sweeps[0], hops[0]),
              both = blocks(sweeps[1], hops[1]), swept = blocks(sweeps[1], hops[0]);
-  // Differences of what stands side by side: the machine may be slower for some rounds.
+  // Differences within a round, since the machine may be slower for some rounds.
   std::vector<double> before_each, after_each;
   for (size_t i = 0; i < std::min({own.size(), none.size(), both.size(), swept.size()}); ++i) {
     before_each.push_back(quantile(own[i].samples, kQuick) - quantile(none[i].samples, kQuick));
@@ -107,16 +107,53 @@ std::optional<double> slowed_by_sweep(const Observations& all, const Levels& lev
   const double before = quantile(before_each, 0.5), after = quantile(after_each, 0.5);
   if (before <= 0 || after <= 0 || after < kSlower * before)
     return std::nullopt;  // the difference was lost in noise
-  // The hops are a small part of what takes long: it is slower where that is more than noise.
+  // The hops are a small part of the time, so they are slower only where the difference exceeds
+  // noise.
   const double low =
       after_each.size() < kRounds ? with->low - sweep->high : quantile(after_each, kQuick);
   const double surely = std::min(low, after - kDoubt * sweep->value) / before;
-  // And what was driven out comes from the next cache at best.
+  // And evicted data comes from the next cache at best.
   const double per_hop = before / (hops[1] - hops[0]), next = beyond(levels, per_hop);
   const bool from_afar = after / (hops[1] - hops[0]) > kFromNext * next;
   return after >= kEvicted * before && (surely < kEvicted || !from_afar)
              ? std::nullopt
              : std::optional(after / before);
+}
+
+std::optional<MemoryLevel> group_memory(const Observations& all, const Known& known) {
+  if (all.fact("group_memory").empty()) return std::nullopt;
+  MemoryLevel l;
+  l.name = "local";
+  l.per = "unit";
+  l.managed = Managed::explicit_;
+  const auto slowed = slowed_by_sweep(all, known.levels);
+  const bool said = all.fact("group_memory_type") == "global";
+  if (slowed ? *slowed >= kEvicted : said) l.backed_by = level_name(0, 1);
+  const std::string unit = all.fact("unit_memory");
+  l.capacity = unit.empty() ? known_value(Bytes{std::stod(all.fact("group_memory"))},
+                                          Origin::driver, "what one group may have")
+                            : known_value(Bytes{std::stod(unit)}, Origin::driver,
+                                          "what a unit has for its groups");
+  if (slowed) {
+    l.capacity.note = fmt::format(
+        "a chase through it takes {:.2f} times as long after other memory was read: it lies {}",
+        *slowed,
+        *slowed >= kEvicted ? "behind the caches"
+                            : "on the chip, or in a cache that is not told apart");
+    if (said && *slowed < kEvicted)
+      l.capacity.note += "; the driver says that it lies in far memory";
+  }
+  if (l.backed_by.empty()) add_banks(all, l);
+  const auto chase = summarize(select(all, "group_memory", "chase"), Estimator::latency);
+  if (chase)
+    l.latency =
+        latency_value(scaled(*chase, chase->clock_hz > 0 ? chase->clock_hz : 1),
+                      chase->clock_hz > 0 ? kCore : "", "chase through 16 KiB of one group's own");
+  const auto read = summarize(select(all, "group_memory", "read"), Estimator::throughput);
+  if (read && !known.threads && read->clock_hz > 0)  // one wave's rate would be no limit
+    l.bandwidth.read = bandwidth_value(inverse(*read, 1 / read->clock_hz), kCore,
+                                       "reading 16 KiB of one group's own");
+  return l;
 }
 
 }  // namespace assay::probe

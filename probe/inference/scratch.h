@@ -1,13 +1,11 @@
-// A group's own memory, from the experiment `scratch`. Pure.
+// A scratchpad, from the experiment `scratch`. Pure.
 //
-//   banks       lanes s words apart meet in fewer banks the larger a power of two s is, until all
-//   are in one:
-//               banks = the smallest s that takes longest. Counted in words of 4 B; where twice the
-//               distance is not slower from the start, banks may be wider, and only their product
-//               is known.
-//   on chip     hops through it take as long after so much other memory was read as drives
-//   everything out of the cache that
-//               would answer them so fast; where they do not, it lies behind the caches.
+//   banks:    lanes at a stride of s words, a power of two, use fewer banks the larger s is, until
+//             all use one. So banks = the smallest s that takes longest, in words of 4 B. Where
+//             twice the stride is never slower, banks may be wider: only the product is known.
+//
+//   on chip:  hops through it take as long after a read of other memory that evicts everything from
+//             a cache of that latency. Where they take longer, it lies behind the caches.
 #pragma once
 
 #include <optional>
@@ -20,11 +18,15 @@ namespace assay::probe {
 
 void add_banks(const Observations& all, hwdesc::MemoryLevel& to);
 
-// The level that hops of so many seconds are answered by, if by any.
-size_t answers(const Levels& levels, double seconds);
+// The level that serves hops of so many seconds.
+size_t answering_level(const Levels& levels, double seconds);
 
-// How many times as long hops take after a sweep; nullopt: not measured, or not told.
+// Time of hops after a sweep over that before; nullopt: not measured, or unclear.
 std::optional<double> slowed_by_sweep(const Observations& all, const Levels& levels = {});
 inline constexpr double kEvicted = 1.3;  // from this ratio on it lies behind the caches
+
+// The scratchpad that a driver offers. Where it lies behind the caches it is a part of far memory
+// (`backed_by`). nullopt: there is none.
+std::optional<hwdesc::MemoryLevel> group_memory(const Observations& all, const Known& known);
 
 }  // namespace assay::probe

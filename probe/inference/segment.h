@@ -1,9 +1,11 @@
 // Change points of a curve by penalised segmentation: the partition into runs of constant mean that
 // minimises
+//
 //     sum over runs of  sum_i (y_i - mean)^2   +   penalty * (number of runs)
-// solved exactly by dynamic programming in O(n^2) (optimal partitioning; Jackson et al. 2005, IEEE
-// Signal Processing Letters 12(2)). Global, so one outlier can not declare a jump the way an online
-// detector does; on log values a step is a ratio and one penalty fits every scale.
+//
+// It is solved exactly by dynamic programming in O(n^2) (optimal partitioning; Jackson et al. 2005,
+// IEEE Signal Processing Letters 12(2)). It is global, so one outlier can not declare a jump the
+// way an online detector does. On log values a step is a ratio, and one penalty fits every scale.
 #pragma once
 
 #include <cstddef>

@@ -8,14 +8,15 @@
 #include <optional>
 
 #include "probe/inference/known.h"
-#include "probe/inference/set_conflict.h"
+#include "probe/inference/sharing_contrast.h"
 #include "probe/inference/stats.h"
 
 namespace assay::probe {
 namespace {
 
-constexpr double kCrowded = 1.2;  // all units together at least that much slower than one: shared
-constexpr size_t kQuietSamples = 12;  // needed to say so: others crowd a cache too
+constexpr double kCrowded =
+    1.2;  // least ratio of all units' time to one unit's that shows a shared cache
+constexpr size_t kQuietSamples = 12;  // needed for that, since co-tenants fill a cache too
 
 // The fastest sample, of all or of the quiet blocks alone; nullopt: too few of those.
 std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet, size_t needed) {
@@ -27,9 +28,8 @@ std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet
   return *std::min_element(times.begin(), times.end());
 }
 
-// What most samples of one unit take, of the quiet blocks alone: a neighbour at the other thread of
-// a core, of whom the system knows nothing, makes one unit as slow as others that share its cache
-// would.
+// The median of one unit's samples, of the quiet blocks alone. A co-tenant on a core's sibling
+// thread, whom the system does not see, slows a unit as much as sharing a cache would.
 std::optional<double> usual(const std::vector<Observation>& blocks, size_t needed) {
   std::vector<double> times;
   for (const Observation& o : blocks)
@@ -38,7 +38,7 @@ std::optional<double> usual(const std::vector<Observation>& blocks, size_t neede
   return quantile(std::move(times), 0.5);
 }
 
-// By the unit that is slowest alone: all together are as slow as that one at least.
+// By the slowest unit alone: all together are at least as slow.
 std::optional<double> slowest_alone(const std::vector<Observation>& blocks, bool quiet,
                                     size_t needed) {
   std::map<double, std::vector<Observation>> by_unit;
@@ -54,7 +54,7 @@ std::optional<double> slowest_alone(const std::vector<Observation>& blocks, bool
 
 constexpr double kSameClock = 0.1;
 
-// Of the clock of some blocks over that of others; 1 where they are about the same, or not known.
+// The ratio of two sets of blocks' clocks; 1 where they are about the same, or unknown.
 double faster(const std::vector<Observation>& blocks, const std::vector<Observation>& others) {
   const auto middle = [](const std::vector<Observation>& all) {
     std::vector<double> clocks;
@@ -66,33 +66,33 @@ double faster(const std::vector<Observation>& blocks, const std::vector<Observat
   return a <= 0 || b <= 0 || std::abs(a / b - 1) < kSameClock ? 1 : a / b;
 }
 
-constexpr size_t kFewFound = 5;  // samples that nobody disturbed, needed to say so
+constexpr size_t kFewFound = 5;  // undisturbed samples needed for that
 
-// What another unit has read of a cache that holds it lies as near as a unit's own bytes do: where
-// it does not, the cache is none of all units', whatever the system declares of it. nullopt: not
-// measured, or as near.
+// In a cache that all units share, another unit's bytes are read as fast as a unit's own. Where
+// they are not, the cache is not shared by all, whatever the system declares. nullopt: not
+// measured, or as fast.
 std::optional<Sharing> found_elsewhere(const Observations& all, size_t i) {
   const Conditions at = {{"level", static_cast<double>(i)}};
-  const std::optional<double> times = times_as_long_elsewhere(
-      select(all, "shared_reads", "own", at), select(all, "shared_reads", "other", at));
-  if (!times || *times < kElsewhere) return std::nullopt;
+  const std::optional<double> times = remote_read_ratio(select(all, "shared_reads", "own", at),
+                                                        select(all, "shared_reads", "other", at));
+  if (!times || *times < kRemoteCacheRatio) return std::nullopt;
   const std::string declared = declared_cache(all, i);
   return Sharing{false,
                  fmt::format("what another unit has read takes {:.1f} times as long as its own{}",
                              *times, declared.empty() ? "" : ", whatever the system declares")};
 }
 
-struct Told {
+struct MeasuredSharing {
   Sharing sharing;
   bool sure = true;
 };
 
-// One fast sample of all units proves a private cache, if what they use together is more than one
-// such cache may hold (a knee that is smeared leaves room for doubt), or if one unit alone would be
-// clearly slower in as much, and nobody else used the cache meanwhile; a shared one is never fast,
-// which takes many undisturbed samples to say, all of them slower than one unit alone mostly is.
-std::optional<Told> measured_sharing(const Observations& all, size_t i, double may_hold,
-                                     std::span<const CurvePoint> chase) {
+// One fast sample of all units proves a private cache, if their footprint exceeds what one such
+// cache may hold, despite a smeared knee. Or if one unit alone would be clearly slower in as much,
+// and the sample is undisturbed. A shared cache is never fast. To show one takes many undisturbed
+// samples, all slower than one unit's median.
+std::optional<MeasuredSharing> measured_sharing(const Observations& all, size_t i, double may_hold,
+                                                std::span<const CurvePoint> chase) {
   const auto level = static_cast<double>(i);
   const std::vector<double> units =
       values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
@@ -107,27 +107,29 @@ std::optional<Told> measured_sharing(const Observations& all, size_t i, double m
         select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}});
     const auto one = slowest_alone(of_one, quiet, needed), many = fastest(of_many, quiet, needed);
     return one && many ? *many / *one * std::min(1.0, faster(of_many, of_one))
-                       : 0;  // they may be slower by the clock alone
+                       : 0;  // the clock alone may make them slower
   };
-  const auto told = [&](bool shared, double r) {
+  const auto sharing_of_ratio = [&](bool shared, double r) {
     return Sharing{shared,
                    fmt::format("{:.0f} units, each in {:.0f} KiB, take {:.2f} times as long as one",
                                units.back(), (bytes.empty() ? 0 : bytes.back()) / 1024, r)};
   };
-  const double room =
-      std::max(may_hold, declared_bytes(all, i));  // a knee that others crowd shows a part of it
+  const double room = std::max(may_hold, declared_bytes(all, i));  // co-tenants hide a part of it
   const bool beyond = !bytes.empty() && bytes.back() * units.back() > room,
              alone = declared_cache(all, i).empty();
   const bool proves =
-      beyond || (alone && !bytes.empty() &&
-                 told_apart(chase, bytes.back(), static_cast<int>(units.back())) > kTold);
-  if (const double r = ratio(false); r > 0 && r < kCrowded) return Told{told(false, r), proves};
-  if (const double r = ratio(true); r >= kCrowded) return Told{told(true, r), true};
+      beyond ||
+      (alone && !bytes.empty() &&
+       sharing_contrast(chase, bytes.back(), static_cast<int>(units.back())) > kCertainContrast);
+  if (const double r = ratio(false); r > 0 && r < kCrowded)
+    return MeasuredSharing{sharing_of_ratio(false, r), proves};
+  if (const double r = ratio(true); r >= kCrowded)
+    return MeasuredSharing{sharing_of_ratio(true, r), true};
   return std::nullopt;
 }
 
-// Multiply-adds share nothing, so that whoever is mostly slower at them beside others shares a
-// core, or waits.
+// Multiply-adds share nothing. A unit that is mostly slower at them while others run shares a core,
+// or waits.
 bool kept_from_each_other(const Observations& all) {
   const std::vector<Observation> control = select(all, "sharing", "control");
   if (const std::vector<double> units = values_of(control, "units"); units.size() > 1) {
@@ -176,8 +178,8 @@ Sharing sharing_of(const Observations& all, size_t i, double may_hold,
   return s;
 }
 
-std::optional<double> times_as_long_elsewhere(std::span<const Observation> own,
-                                              std::span<const Observation> other) {
+std::optional<double> remote_read_ratio(std::span<const Observation> own,
+                                        std::span<const Observation> other) {
   const auto undisturbed = [](std::span<const Observation> blocks) {
     std::vector<double> times;
     for (const Observation& o : blocks)
@@ -191,8 +193,8 @@ std::optional<double> times_as_long_elsewhere(std::span<const Observation> own,
   return quantile(std::move(far), 0.5) / quantile(std::move(near), 0.5);
 }
 
-std::optional<bool> surely_elsewhere(std::span<const Observation> own,
-                                     std::span<const Observation> other) {
+std::optional<bool> in_remote_cache(std::span<const Observation> own,
+                                    std::span<const Observation> other) {
   constexpr size_t kLook = 3;
   std::vector<double> near = all_samples(own), far = all_samples(other), less_waits;
   if (near.size() < kLook || far.size() < kLook) return std::nullopt;
@@ -200,13 +202,13 @@ std::optional<bool> surely_elsewhere(std::span<const Observation> own,
     for (size_t k = 0; k < o.samples.size(); ++k)
       less_waits.push_back(o.samples[k] *
                            (1 - std::clamp(k < o.disturbed.size() ? o.disturbed[k] : 0, 0.0, 1.0)));
-  if (quantile(std::move(less_waits), 0.25) >= kElsewhere * quantile(near, 0.5)) return true;
-  return quantile(std::move(far), 0.5) < kElsewhere * quantile(std::move(near), 0.25)
+  if (quantile(std::move(less_waits), 0.25) >= kRemoteCacheRatio * quantile(near, 0.5)) return true;
+  return quantile(std::move(far), 0.5) < kRemoteCacheRatio * quantile(std::move(near), 0.25)
              ? std::optional(false)
              : std::nullopt;
 }
 
-std::vector<Observation> with_units_near(std::vector<Observation> blocks) {
+std::vector<Observation> same_die_blocks(std::vector<Observation> blocks) {
   constexpr double kLonger = 2;  // times as long as the quickest block's
   constexpr size_t kEnough = 3;
   std::vector<Observation> near;

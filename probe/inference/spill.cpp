@@ -11,8 +11,8 @@ namespace assay::probe {
 using namespace hwdesc;
 
 namespace {
-constexpr double kSame = 0.01;  // of a step: two kernels run at clocks that differ by as much,
-                                // however close their own samples lie
+constexpr double kSame = 0.01;  // of a step: two kernels' clocks differ by as much, however
+                                // close each one's samples are
 }
 
 Value<Latency> spill_of(const std::vector<LiveTime>& times, double fit_least, double fit_most,

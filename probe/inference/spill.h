@@ -1,4 +1,4 @@
-// What values cost that find no register: the time of kernels with ever more of them.
+// What a spill costs: the time of kernels with more and more live values.
 #pragma once
 
 #include <vector>
@@ -13,9 +13,9 @@ struct LiveTime {
   Summary step;       // of an operation on one of them
 };
 
-// Of the kernel with the most values, of which so many find a register, against the fastest that
-// has room for all: what all of its operations take longer, over those that are on values without
-// one. `ticks`: per second; 0: not known. Unknown, with the reason, where no kernel is beyond, or
+// Of the kernel with the most values, over the fastest one that fits: what all of its operations
+// take longer, per operation on a spilled value. `fit_least`, `fit_most`: values that find a
+// register. `ticks`: per second; 0: not known. Unknown, with the reason, where no kernel spills, or
 // it is slower by no more than two kernels of one speed may differ.
 hwdesc::Value<hwdesc::Latency> spill_of(const std::vector<LiveTime>& times, double fit_least,
                                         double fit_most, double ticks);

@@ -13,8 +13,8 @@ namespace assay::probe {
 namespace {
 
 constexpr int kResamples = 200;
-constexpr size_t kEnough = 5;      // trusted samples that suffice to leave the others out
-constexpr double kBelieved = 1.5;  // times as long as all of them say
+constexpr size_t kEnough = 5;      // trusted samples that suffice without the others
+constexpr double kBelieved = 1.5;  // ratio to the estimate over all samples
 
 using Blocks = std::vector<std::vector<double>>;
 
@@ -33,13 +33,14 @@ double mean_of(const std::vector<double>& v) {
   return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
 }
 
-constexpr size_t kShape = 8;       // samples that show how they are spread
+constexpr size_t kShape = 8;       // samples that show a distribution's shape
 constexpr double kClose = 0.15;    // of the median: four times a noise of a few per cent
 constexpr double kLopsided = 1.7;  // times as far above as below
 constexpr double kHeap =
     0.7;  // of the spread holds half of the samples at most; 0.53 where they are normal
-constexpr double kOwnStates = 10;  // times what samples within blocks let expect, blocks' means
-                                   // vary: by chance once in 1700 times, of six blocks of three
+// Variance of blocks' means over what samples within blocks let expect. By chance it is exceeded
+// once in 1700 times, of six blocks of three.
+constexpr double kOwnStates = 10;
 
 bool symmetric(const std::vector<double>& v) {
   if (v.size() < kShape) return false;
@@ -49,10 +50,9 @@ bool symmetric(const std::vector<double>& v) {
   return one_heap && high - low < kClose * middle && high - middle < kLopsided * (middle - low);
 }
 
-// Blocks that differ by more than their own samples let expect were taken in two states of the
-// machine, however close these are: another worker's pages may lie worse. A one-way analysis of
-// variance (Fisher 1925, chapter VII). Of rates alone: latencies change from block to block as the
-// clock does, and the clock is one.
+// Blocks that differ by more than their own samples explain come from two states of the machine,
+// such as another placement of pages. A one-way analysis of variance (Fisher 1925, chapter VII).
+// Only for rates: latencies change from block to block with the clock, which is no such state.
 bool alike(const Blocks& blocks) {
   const double n = static_cast<double>(samples_of(blocks)),
                groups = static_cast<double>(blocks.size());
@@ -116,8 +116,8 @@ std::vector<Observation> at_one_clock(std::span<const Observation> blocks) {
   return samples_of(gather(fast, Trust::undisturbed)) >= kEnough ? fast : all;
 }
 
-// Others only slow samples down. Trusted ones that are so much slower than the rest were in a way
-// that shows in no clock, as when somebody else's lines fill a shared cache.
+// Co-tenants only slow samples down. Trusted ones that are so much slower than the rest were
+// disturbed in a way that no clock shows, such as a co-tenant's lines in a shared cache.
 bool believed(const Blocks& trusted, const Blocks& all, Estimator e) {
   return quantile(pooled(trusted), level_of(e, trusted)) <=
          kBelieved * quantile(pooled(all), level_of(e, all));

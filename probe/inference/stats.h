@@ -1,18 +1,18 @@
 // From noisy samples to one number with an interval.
 //
 // Noise on a shared machine is one-sided (it only slows down), hence the estimators:
-//   latency     the 10 % quantile of the times
-//   throughput  the median of the faster half of the times (the 25 % quantile)
-//   either      the median, where the times lie close together and as far above it as below: nobody
-//   slowed them down;
-//               and where nobody could
-// Samples are used in three steps of trust, the first that leaves enough: nobody else on the
-// machine; our own threads not kept waiting (others on other units); all. Of blocks that ran at
-// several clocks (a chip that grew hot) those at the fastest count, if they are enough. The
-// interval is the 5 % .. 95 % quantile of the estimator over bootstrap resamples of whole blocks
-// first and samples second (cluster bootstrap; Efron and Tibshirani, An Introduction to the
-// Bootstrap, ch. 8), so that the spread between blocks is in it. The random numbers are seeded: the
-// same observations give the same bytes.
+//   - latency: the 10 % quantile of the times;
+//   - throughput: the median of the faster half of the times (the 25 % quantile);
+//   - either: the median, where the times are narrow and symmetric, so that nothing slowed them.
+//
+// Samples are used in three steps of trust, the first that leaves enough: no co-tenant on the
+// machine; none that kept our own threads waiting; all. Of blocks at several clocks (a chip that
+// throttles) those at the fastest count, if they are enough.
+//
+// The interval is the 5 % .. 95 % quantile of the estimator over bootstrap resamples, of whole
+// blocks first and samples second, so that it has the spread between blocks (cluster bootstrap;
+// Efron and Tibshirani, An Introduction to the Bootstrap, ch. 8). The random numbers are seeded:
+// the same observations give the same bytes.
 #pragma once
 
 #include <optional>
@@ -44,15 +44,14 @@ std::vector<double> all_samples(std::span<const Observation> blocks);
 // Linear interpolation between order statistics (type 7 of Hyndman and Fan). `v` must not be empty.
 double quantile(std::vector<double> v, double q);
 
-// `blocks`, each one's samples as long as they would have been at clock_of(blocks): of what goes by
-// the core's clock, where that changes from block to block. Blocks without a sentinel are left as
-// they are.
+// `blocks`, with samples scaled to clock_of(blocks): for what scales with the core's clock, where
+// that changes from block to block. Blocks without a sentinel stay as they are.
 std::vector<Observation> at_common_clock(std::span<const Observation> blocks);
 
 // nullopt: no samples at all.
 std::optional<Summary> summarize(std::span<const Observation> blocks, Estimator estimator);
 
-// What an experiment gave each time that it ran by itself: others come and go between them.
+// The observations of each run of an experiment, since co-tenants come and go between them.
 std::vector<Observations> visits_of(const Observations& all, const std::string& experiment);
 
 // The observations of one experiment and quantity whose conditions hold all of `at`.

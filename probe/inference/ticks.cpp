@@ -7,8 +7,8 @@
 namespace assay::probe {
 namespace {
 
-// An addition takes whole ticks, and a little longer where the chip runs below the clock that its
-// driver names, which is the highest: shorter it is by what is measured wrong alone.
+// An addition takes whole ticks. It looks a little longer where the chip runs below the driver's
+// clock, which is the highest, and shorter only by errors of measurement.
 constexpr double kNearWhole = 0.04, kMeasured = 0.01;
 
 double ticks_per_step(const Observations& all) {

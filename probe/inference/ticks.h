@@ -1,6 +1,5 @@
-// What a tick is. A core with queues of its own runs the sentinel's additions one per tick; where
-// lanes are threads an addition takes several, so there the driver's clock says how many, or nobody
-// does.
+// What a tick is. A core with queues of its own runs the sentinel's additions one per tick. Where
+// lanes are threads an addition takes several ticks, and only the driver's clock says how many.
 #pragma once
 
 #include "probe/observation.h"

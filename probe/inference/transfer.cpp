@@ -12,9 +12,9 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kFree = 0.35, kCosts = 0.65;  // of the step from a hit to what the level takes
+constexpr double kFree = 0.35, kCosts = 0.65;  // of the step from a hit to the level's latency
 constexpr double kServed =
-    0.7;  // of the level's latency at least where both touches miss, of the next one's at most
+    0.7;  // of the level's latency at least where both touches miss; of the next level's at most
 constexpr double kNoGain = 0.9;  // of the time inside lines: across them is never faster
 constexpr const char* kPairs =
     "two touches a distance apart: the second costs nothing within what is moved at once";
@@ -30,23 +30,23 @@ std::optional<double> pair_time(const Observations& all, double level, double di
 
 Value<Bytes> transaction_of(const Observations& all, const Known& known, size_t level) {
   const auto i =
-      double(std::max<size_t>(1, level));  // what the first cache asks for, the second level tells
+      double(std::max<size_t>(1, level));  // the first cache's line shows in the second level
   const std::vector<double> distances =
       values_of(select(all, "transfer", "pair", {{"level", i}}), "distance");
   if (distances.size() < 2) return {};
   const double near = known.levels.plateaus.front().seconds,
                here = known.levels.plateaus[static_cast<size_t>(i)].seconds;
-  const double apart = *pair_time(all, i, distances.back());  // per touch
+  const double separate = *pair_time(all, i, distances.back());  // per touch
   const bool last = static_cast<size_t>(i) + 1 >= known.levels.plateaus.size();
-  if (apart < kServed * here ||
-      (!last && apart > kServed * known.levels.plateaus[static_cast<size_t>(i) + 1].seconds))
+  if (separate < kServed * here ||
+      (!last && separate > kServed * known.levels.plateaus[static_cast<size_t>(i) + 1].seconds))
     return unknown_value<Bytes>(
         fmt::format("two touches {:.0f} B apart take {:.2f} times the level's latency each: "
                     "neighbouring lines are fetched along, or it is not the level that serves them",
-                    distances.back(), apart / here));
+                    distances.back(), separate / here));
   double unit = 0;
   for (const double d : distances) {
-    const double part = (2 * *pair_time(all, i, d) - apart - near) / (apart - near);
+    const double part = (2 * *pair_time(all, i, d) - separate - near) / (separate - near);
     if (unit == 0 && part >= kCosts) unit = d;
     if (unit == 0 ? part > kFree : part < kCosts)
       return unknown_value<Bytes>(
@@ -56,7 +56,7 @@ Value<Bytes> transaction_of(const Observations& all, const Known& known, size_t 
     return unknown_value<Bytes>(
         fmt::format("no distance from {:.0f} to {:.0f} B sets free touches apart from others",
                     distances.front(), distances.back()));
-  // What the first cache asks for comes along from wherever it is.
+  // The first cache's whole line comes from whatever level serves it.
   if (level > 1)
     if (const auto least = transaction_of(all, known, 1); least.known())
       unit = std::max(unit, least.value->v);
@@ -88,7 +88,7 @@ Value<Bytes> line_of(const Observations& all, const Known& known, size_t level) 
                      "nodes a stride apart: up to a line they fill as much, beyond it less");
 }
 
-Value<Bytes> line_told(const Observations& all, const Known& known, size_t level) {
+Value<Bytes> line_or_nearer(const Observations& all, const Known& known, size_t level) {
   Value<Bytes> line;
   for (size_t i = level + 1; i-- > 0 && !line.known();) {
     line = line_of(all, known, i);
@@ -97,7 +97,7 @@ Value<Bytes> line_told(const Observations& all, const Known& known, size_t level
   return line;
 }
 
-void add_across(const Observations& all, const Known& known, Profile& to) {
+void add_straddling(const Observations& all, const Known& known, Profile& to) {
   const Conditions at = {{"lanes", double(known.lanes)}};
   const auto within = summarize(select(all, "transfer", "within", at), Estimator::throughput);
   const auto across = summarize(select(all, "transfer", "across", at), Estimator::throughput);

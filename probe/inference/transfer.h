@@ -1,15 +1,13 @@
-// What is moved at once, from the experiment `transfer`. Pure.
+// Units of transfer, from the experiment `transfer`. Pure.
 //
-//   unit of transfer   two touches a distance apart, the first of which the level serves: the
-//   second one costs nothing up to
-//                      what was brought along. The nearest distance at which it costs half a
-//                      level's step is the unit.
-//   line               what is kept together: nodes a stride apart miss, however many lines they
-//   would be, as long as the
-//                      stride is no longer than a line; at twice a line half of the lines are left,
-//                      and they hit.
-//   across             vectors that lie across lines take so many times the pipe's time of those
-//   that do not.
+//   transaction:  two touches at a distance, the first of which the level serves. The second one
+//                 costs nothing where the first brought its bytes. The transaction is the nearest
+//                 distance at which it costs half a level's step.
+//
+//   line:         nodes at a stride miss, however many lines they would be, while the stride is at
+//                 most a line. At twice a line half of the lines are left, and they hit.
+//
+//   straddling:   vectors that straddle lines take so many times the port's time of others.
 #pragma once
 
 #include "hwdesc/profile.h"
@@ -22,8 +20,9 @@ namespace assay::probe {
 hwdesc::Value<hwdesc::Bytes> transaction_of(const Observations& all, const Known& known,
                                             size_t level);
 hwdesc::Value<hwdesc::Bytes> line_of(const Observations& all, const Known& known, size_t level);
-// The same; of a level whose line was not told, that of the one before, which asks it.
-hwdesc::Value<hwdesc::Bytes> line_told(const Observations& all, const Known& known, size_t level);
-void add_across(const Observations& all, const Known& known, hwdesc::Profile& to);
+// The same. Where a level's line is unknown, the nearer one's, which requests it.
+hwdesc::Value<hwdesc::Bytes> line_or_nearer(const Observations& all, const Known& known,
+                                            size_t level);
+void add_straddling(const Observations& all, const Known& known, hwdesc::Profile& to);
 
 }  // namespace assay::probe

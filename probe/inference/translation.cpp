@@ -15,9 +15,8 @@ namespace {
 using namespace hwdesc;
 
 constexpr double kFew = 0.1, kMiddle = 0.5, kMost = 0.9;  // of the rows
-constexpr double kAlike =
-    1.3;  // times: no more than so much between them, and nearly all of both miss
-constexpr double kLeastStep = 2;  // times a miss of the nearest buffer
+constexpr double kAlike = 1.3;    // ratio of two sizes' costs: within it, nearly all of both miss
+constexpr double kLeastStep = 2;  // times a miss of the first TLB
 
 double time_of(const Observations& all, const char* what, double nodes, double stride) {
   const auto s = summarize(select(all, "tlb", what, {{"nodes", nodes}, {"stride", stride}}),
@@ -25,7 +24,7 @@ double time_of(const Observations& all, const char* what, double nodes, double s
   return s ? s->value : 0;
 }
 
-// Of a hop, less what as many lines cost when they lie together.
+// Time of a hop, less that of as many contiguous lines.
 std::optional<double> excess(const Observations& all, const char* what, double nodes, double stride,
                              double line) {
   const double dense = time_of(all, "pages", nodes, line),
@@ -34,7 +33,7 @@ std::optional<double> excess(const Observations& all, const char* what, double n
   return std::max(0.0, sparse - dense);
 }
 
-// Latency against nodes a `stride` apart.
+// Latency against nodes at a `stride`.
 std::vector<CurvePoint> translation_curve(const Observations& all, double stride, double line) {
   std::vector<CurvePoint> out;
   const std::vector<double> nodes =
@@ -46,8 +45,8 @@ std::vector<CurvePoint> translation_curve(const Observations& all, double stride
   return out;
 }
 
-// From one plateau of a curve to the next; at least and at most from any point of one to any of the
-// other, their extremes left out.
+// The step from one plateau of a curve to the next. Least and most are from any point of one to any
+// of the other, without their extremes.
 Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, const Plateau& b,
                        double hz) {
   const auto on = [&](const Plateau& p, double q) {
@@ -64,7 +63,7 @@ Value<Latency> step_of(std::span<const CurvePoint> curve, const Plateau& a, cons
   return v;
 }
 
-// What a miss takes of vector loads that nothing waits for.
+// The cost of a miss of a vector load that nothing waits for.
 Value<Latency> passing_of(const Observations& all, int64_t nodes) {
   const auto at = [&](int64_t stride) {
     return summarize(
@@ -87,8 +86,7 @@ struct Missed {
   double rows = 0, part = 0;  // of them, on average over their lengths
 };
 
-// `hit`, `miss`: s that a hop takes more where the second buffer holds its page, and where it does
-// not.
+// `hit`, `miss`: seconds added to a hop where the second TLB holds its page, and where it does not.
 std::vector<Missed> missed_rows(const Observations& all, double line, double hit, double miss) {
   std::vector<Missed> out;
   for (const double n : values_of(select(all, "tlb", "rows"), "nodes")) {
@@ -101,7 +99,8 @@ std::vector<Missed> missed_rows(const Observations& all, double line, double hit
   return out;
 }
 
-// Rows of which so many miss, by their logarithm. The last ones, if not even these do.
+// The number of rows of which `part` misses, interpolated in its logarithm. The largest tried, if
+// fewer miss.
 double rows_where(std::span<const Missed> curve, double part) {
   for (size_t i = 0; i < curve.size(); ++i) {
     if (curve[i].part < part) continue;
@@ -113,20 +112,20 @@ double rows_where(std::span<const Missed> curve, double part) {
   return curve.back().rows;
 }
 
-// s that a hop through pages that crowd a few sets takes more; 0: some of them are held.
-double crowded(const Observations& all, double line) {
+// Seconds added to a hop through pages that conflict in a few sets; 0: some of them hit.
+double conflict_miss(const Observations& all, double line) {
   std::vector<double> found;
-  for (const int64_t n : kCrowded)
+  for (const int64_t n : kConflictPages)
     if (const auto more = excess(all, "pages", static_cast<double>(n), kConflictStride, line))
       found.push_back(*more);
-  if (found.size() < kCrowded.size()) return 0;
+  if (found.size() < kConflictPages.size()) return 0;
   const auto [least, most] = std::minmax_element(found.begin(), found.end());
   return *most > kAlike * *least ? 0 : *least;
 }
 
 std::optional<TlbLevel> second_of(const Observations& all, const Known& known, double hit,
                                   double hz) {
-  const double miss = crowded(all, known.line);
+  const double miss = conflict_miss(all, known.line);
   if (miss < kLeastStep * hit) return std::nullopt;
   const std::vector<Missed> curve = missed_rows(all, known.line, hit, miss);
   if (curve.empty() || curve.front().part > kMiddle || curve.back().part < kMiddle)
@@ -154,7 +153,7 @@ TlbLevel level_of(std::span<const CurvePoint> curve, const Levels& levels, size_
   return t;
 }
 
-// One entry covers a page of 4 KiB, or more: how much is not told then.
+// One entry covers a page of 4 KiB, or an unknown multiple of it.
 bool in_small_pages(const Levels& near, const Levels& far, size_t knee) {
   const double ratio =
       knee < far.knees.size() ? far.knees[knee].capacity / near.knees[knee].capacity : 0;
@@ -181,7 +180,7 @@ void add_tlb(const Observations& all, const Known& known, Profile& to) {
     to.tlb[i].depth = static_cast<int>(i) + 1;
     to.tlb[i].page = known_value(Bytes{kPage}, Origin::measured,
                                  "the same number of nodes misses at strides of 4 KiB and 68 KiB");
-    if (i < kPassed.size()) to.tlb[i].overlapped_miss = passing_of(all, kPassed[i]);
+    if (i < kOverlapPages.size()) to.tlb[i].overlapped_miss = passing_of(all, kOverlapPages[i]);
   }
 }
 

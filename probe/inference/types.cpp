@@ -14,13 +14,13 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kApart = 0.3;  // of the shorter time is hidden behind the longer one; waves that
-                                // issue in order hide less than half
+constexpr double kPipesOverlap = 0.3;  // of the shorter time overlaps with the longer one; waves
+                                       // that issue in order overlap less than half
 
 std::optional<Summary> time_of(const Observations& all, const Known& known, const std::string& name,
                                int chains, Estimator e) {
-  return by_the_clock(known,
-                      select(all, "types", name, {{"lanes", known.lanes}, {"chains", chains}}), e);
+  return summarize_at_clock(
+      known, select(all, "types", name, {{"lanes", known.lanes}, {"chains", chains}}), e);
 }
 
 const Pipe* fma_pipe(const Profile& p) {
@@ -42,17 +42,17 @@ struct Reader {
                            ticks_per_second(all, known, *s) / known.units);
   }
 
-  // A step of one after a step of the other: they take the sum of their times, or hide each other.
+  // A step of one after a step of the other: their times add, or overlap.
   bool beside_fma(const TypedOp& op, const Pipe& fma) const {
     const auto own = time_of(all, known, typed_name(op), kOpChains.back(), Estimator::throughput);
     const auto both = time_of(all, known, beside_name(op), kPairChains, Estimator::throughput);
     if (!own || !both) return false;
     const double first =
         known.lanes / (fma.rate.value->v * ticks_per_second(all, known, *own) * known.units);
-    return first + own->value - 2 * both->value > kApart * std::min(first, own->value);
+    return first + own->value - 2 * both->value > kPipesOverlap * std::min(first, own->value);
   }
 
-  // Whole numbers and f64 have the pipe that their most common operation has.
+  // Integers and f64 have the pipe of their most common operation.
   std::string pipe_of(const TypedOp& op, const Pipe& fma) const {
     for (const TypedOp& common : kBesideFma)
       if (common.dtype == op.dtype && beside_fma(common, fma))
@@ -60,7 +60,7 @@ struct Reader {
     return fma.name;
   }
 
-  // Of numbers that are computed one by one and in pairs, the form that is faster.
+  // Where a type has a scalar and a paired form, the faster one.
   bool is_slower_form(const TypedOp& op) const {
     const auto own = rate(op);
     for (const TypedOp& other : kTypedOps) {
@@ -86,9 +86,7 @@ struct Reader {
                           [&](const Pipe& p) { return p.name == c.pipe; });
     };
     const std::string tick = known.clock_hz > 0 ? kCore : "";
-    if (own &&
-        pipe() ==
-            to.pipes.end())  // its first operation is the one that was seen beside multiply-adds
+    if (own && pipe() == to.pipes.end())  // its first operation was measured against multiply-adds
       to.pipes.push_back(
           {c.pipe, "unit",
            rate_value(*own, tick,
@@ -128,7 +126,7 @@ void infer_types(const Observations& all, const Known& known, Profile& to) {
         {"fma", dtype, fma.name, unknown_value<Count>(why), unknown_value<Latency>(why), ""});
   };
   if (all.fact("f64") == "no") unknown("f64", "the driver's kernels have none");
-  // A driver's list of what it computes with is kept; the rest it was not asked for.
+  // The driver's list of arithmetic types is kept; other types were not queried.
   const std::string types = " " + all.fact("types") + " ";
   for (const char* dtype : {"f16", "bf16", "i8"}) {
     const bool known_already =

@@ -33,9 +33,9 @@ Q quantity(double v, const std::string& clock) {
   return q;
 }
 
-// What a value differs by from one run to the next beyond what its samples show: the core's clock
-// and the load of what units share change slowly, so that a run sees one state of them. From
-// repeated probes of machines shared with others; sizes hardly depend on it.
+// The spread of a value between runs, beyond its samples' own. The core's clock and co-tenants'
+// load change slowly, so that a run sees one state of them. From repeated probes of shared
+// machines; sizes hardly depend on it.
 template <class Q>
 double between_runs(const std::string& clock) {
   if constexpr (std::is_same_v<Q, hwdesc::Bytes>)
@@ -57,7 +57,7 @@ hwdesc::Value<Q> value_of(const Measured& m, const std::string& clock, const std
   auto v = known_value(quantity<Q>(m.value, clock), hwdesc::Origin::measured, method, m.note);
   const double runs = between_runs<Q>(clock);
   v.low = quantity<Q>(std::max(std::min(m.low, m.value * (1 - runs)), 0.0),
-                      clock);  // differences reach below nothing
+                      clock);  // differences may be negative
   v.high = quantity<Q>(std::max(m.high, m.value * (1 + runs)), clock);
   v.n = m.n;
   return v;

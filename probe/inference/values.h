@@ -36,7 +36,7 @@ struct Measured {
   std::string note;
 };
 
-// amount / time: the interval turns round.
+// amount / time: the interval's ends swap.
 Measured inverse(const Summary& s, double amount);
 Measured scaled(const Summary& s, double factor);
 

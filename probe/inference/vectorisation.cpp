@@ -13,7 +13,7 @@ namespace assay::probe {
 
 namespace {
 
-constexpr double kVectorised = 0.75;  // of the time of runs half as long; half would be perfect
+constexpr double kVectorised = 0.75;  // of the time of runs half as long; a half would be perfect
 
 }  // namespace
 
@@ -39,15 +39,15 @@ hwdesc::Value<hwdesc::Count> slp_lanes(const Observations& all, int most) {
 }
 
 hwdesc::Value<hwdesc::Count> merged_loads(const Observations& all) {
-  constexpr double
-      kFour = 0.4,
-      kTwo = 0.7;  // of the time of words that lie apart; a quarter and half would be perfect
-  const auto side = summarize(select(all, "vectorisation", "words", {{"step", kWordSteps[0]}}),
-                              Estimator::throughput);
-  const auto apart = summarize(select(all, "vectorisation", "words", {{"step", kWordSteps[1]}}),
-                               Estimator::throughput);
-  if (!side || !apart) return {};
-  const double part = side->value / apart->value;
+  constexpr double kFour = 0.4,
+                   kTwo =
+                       0.7;  // of the time of separate words; a quarter and half would be perfect
+  const auto neighbours = summarize(
+      select(all, "vectorisation", "words", {{"step", kWordSteps[0]}}), Estimator::throughput);
+  const auto separate = summarize(select(all, "vectorisation", "words", {{"step", kWordSteps[1]}}),
+                                  Estimator::throughput);
+  if (!neighbours || !separate) return {};
+  const double part = neighbours->value / separate->value;
   return known_value(hwdesc::Count{part < kFour  ? 4.0
                                    : part < kTwo ? 2.0
                                                  : 1.0},
@@ -56,14 +56,14 @@ hwdesc::Value<hwdesc::Count> merged_loads(const Observations& all) {
                      fmt::format("neighbours take {:.2f} of the time", part));
 }
 
-hwdesc::Value<hwdesc::Count> unrolled_turns(const Observations& all, double latency) {
-  constexpr double kMost = 16;  // more have no registers in loops that compute
-  const auto turn = summarize(select(all, "vectorisation", "turns"), Estimator::latency);
-  if (!turn || latency <= 0) return {};
-  const double turns = std::floor(latency / turn->value * 1.1);
-  return known_value(hwdesc::Count{std::clamp(turns, 1.0, kMost)}, hwdesc::Origin::measured,
+hwdesc::Value<hwdesc::Count> unrolled_iterations(const Observations& all, double latency) {
+  constexpr double kMost = 16;  // more need registers that loops with arithmetic lack
+  const auto iteration = summarize(select(all, "vectorisation", "unroll"), Estimator::latency);
+  if (!iteration || latency <= 0) return {};
+  const double iterations = std::floor(latency / iteration->value * 1.1);
+  return known_value(hwdesc::Count{std::clamp(iterations, 1.0, kMost)}, hwdesc::Origin::measured,
                      "latency of the first level over the time of a turn of a loop with one load",
-                     fmt::format("a turn takes {:.2f} ns", turn->value * 1e9));
+                     fmt::format("a turn takes {:.2f} ns", iteration->value * 1e9));
 }
 
 }  // namespace assay::probe

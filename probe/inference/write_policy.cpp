@@ -13,16 +13,16 @@ namespace {
 
 using hwdesc::WritePolicy;
 
-constexpr double kShows = 1.2;                // cold over warm: the two are told apart
-constexpr double kClear = 2;                  // times what the samples differ by
-constexpr double kWarm = 0.35, kCold = 0.65;  // of the way from warm to cold
+constexpr double kVisibleStep = 1.2;          // least cold over warm
+constexpr double kClear = 2;                  // times the samples' spread
+constexpr double kWarm = 0.35, kCold = 0.65;  // of the difference from warm to cold
 
 struct Reading {
   double seconds = 0, spread = 0;
 };
 
-// Of the reading at the end of `with`, by the difference to `without`. Nothing, or less, where it
-// hides behind what was still on its way.
+// Time of the read at the end of `with`, by the difference to `without`. Zero or less where it
+// overlaps with earlier transfers.
 std::optional<Reading> reading(const Observations& all, double level, const char* with,
                                const char* without) {
   const auto a =
@@ -43,7 +43,8 @@ WritePolicy write_policy_of(const Observations& all, size_t level) {
   if (!cold || !warm || !written || !updated) return WritePolicy::unknown;
   const double step = cold->seconds - warm->seconds;
   const double spread = std::max({cold->spread, warm->spread, written->spread, updated->spread});
-  if (cold->seconds < kShows * warm->seconds || step < kClear * spread) return WritePolicy::unknown;
+  if (cold->seconds < kVisibleStep * warm->seconds || step < kClear * spread)
+    return WritePolicy::unknown;
   const auto part = [&](const Reading& r) { return (r.seconds - warm->seconds) / step; };
   if (part(*written) < kWarm) return WritePolicy::allocate;
   if (part(*written) < kCold) return WritePolicy::unknown;
@@ -51,12 +52,13 @@ WritePolicy write_policy_of(const Observations& all, size_t level) {
   return part(*updated) > kCold ? WritePolicy::around : WritePolicy::unknown;
 }
 
-void settle_retention(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units) {
+void raise_write_bandwidth(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units) {
   using hwdesc::Bandwidth;
   const auto of_all = [&](const hwdesc::MemoryLevel& l, const Bandwidth& b) {
     return (b.clock.empty() ? 1 : core_hz) * (l.per == "unit" ? units : 1);
   };
-  for (size_t i = memory.size(); i-- > 1;) {  // the farther one first: it is settled then
+  for (size_t i = memory.size();
+       i-- > 1;) {  // the farther one first, since the nearer depends on it
     const hwdesc::MemoryLevel& next = memory[i];
     hwdesc::MemoryLevel& l = memory[i - 1];
     hwdesc::Value<Bandwidth> taken = next.bandwidth.write;

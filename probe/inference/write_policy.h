@@ -1,12 +1,15 @@
-// What a store that misses a cache does, from the experiment `rewrite`. Pure.
+// What a store that misses a cache does, from the experiment `write_policy`. Pure.
 //
-// Other memory drives a footprint out of the cache. Then it is read, written and read again, or
-// only some of it; times are of the last reading, by the difference to the same without it:
-//   cold      nothing before it                      warm      it was read before
-//   written   it was written before                  updated   it was read, then written
-// A cache that allocates has what was written: `written` is as fast as `warm`. One that does not is
-// as slow as `cold`; if it is written through, what was there before is still there: `updated` is
-// as fast as `warm`; around: it has gone.
+// Other memory evicts a footprint from the cache. Then it is read, written and read again, or only
+// some of it. Times are of the last read, by the difference to the same without it:
+//   - cold: nothing before it;
+//   - warm: it was read before;
+//   - written: it was written before;
+//   - updated: it was read, then written.
+//
+// A cache that allocates holds what was written: `written` is as fast as `warm`. In one that does
+// not, `written` is as slow as `cold`. If it writes through, what it held is still there: `updated`
+// is as fast as `warm`. If it writes around, it is evicted.
 #pragma once
 
 #include <array>
@@ -19,7 +22,7 @@ namespace assay::probe {
 
 struct Rewrite {
   const char* name;
-  bool before, written, after;
+  bool before, written, after;  // read before, written, read after
 };
 inline constexpr std::array<Rewrite, 7> kRewrites = {{{"others", false, false, false},
                                                       {"cold", false, false, true},
@@ -29,12 +32,12 @@ inline constexpr std::array<Rewrite, 7> kRewrites = {{{"others", false, false, f
                                                       {"update", true, true, false},
                                                       {"updated", true, true, true}}};
 
-// `level`: position in known.levels. unknown: not told.
+// `level`: position in known.levels. Unknown: unclear.
 hwdesc::WritePolicy write_policy_of(const Observations& all, size_t level);
 
-// Stores that go on to farther memory pass every cache on the way: one that is not known to keep
-// them is no slower than what lies behind it, though in so few bytes as it holds few groups write.
-// `memory`: near to far; `core_hz`: of what goes by ticks; `units`: of the device.
-void settle_retention(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units);
+// A cache that does not allocate forwards stores to farther memory, so its write bandwidth is at
+// least that one's. Its own measurement may show less, since few groups write the few bytes it
+// holds. `memory`: near to far; `core_hz`: of what is in ticks; `units`: of the device.
+void raise_write_bandwidth(std::vector<hwdesc::MemoryLevel>& memory, double core_hz, double units);
 
 }  // namespace assay::probe

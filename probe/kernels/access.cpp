@@ -1,4 +1,4 @@
-// Kernels of how memory is accessed: misses side by side, vectors across lines.
+// Kernels of memory access: independent chases, vectors across lines, rewriting.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 using ir::DType;
 
-// Chain c of a group: p = state[slot, c]; iterations: p = nodes[p], in turn with the others';
-// state[slot, c] = p.
+// Chain c of a group: p = state[slot, c]; iterations: p = nodes[p], one hop of each chain after the
+// other; state[slot, c] = p.
 ir::Kernel chases(int chains) {
   ir::Kernel k = code::empty(chases_name(chains));
   const int nodes = code::add_buffer(k, "nodes", DType::i64, false);
@@ -26,14 +26,14 @@ ir::Kernel chases(int chains) {
   k.body.push_back(code::declare(p.front(), chains));
   for (int c = 0; c < chains; ++c)
     k.body.push_back(code::set(p[size_t(c)], code::load(state, slot + c, DType::i64, 1)));
-  ir::Block turn;
+  ir::Block hops;
   for (const int r : p) {
     ir::Value hop = code::apply(ir::ValueOp::indirect, {code::reg(k, r)});
     hop.id = nodes;
-    turn.push_back(code::set(r, hop));
+    hops.push_back(code::set(r, hop));
   }
   ir::Block body;
-  code::repeat(body, chases_turns(chains), turn);
+  code::repeat(body, hops_per_chain(chains), hops);
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i");
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
@@ -42,8 +42,8 @@ ir::Kernel chases(int chains) {
   return k;
 }
 
-// passes: of every kStraddleBytes, or of every vector where that is longer, one vector: in its
-// first bytes, or across its end.
+// passes: one vector of every kStraddleBytes, or of every vector where that is longer: in its first
+// bytes, or across its end.
 ir::Kernel vectors(const std::string& name, int lanes, bool across) {
   constexpr int64_t kAtOnce = 4;
   ir::Kernel k = code::empty(name);
@@ -70,12 +70,12 @@ ir::Kernel vectors(const std::string& name, int lanes, bool across) {
 
 constexpr int64_t kAtOnce = 4;  // vectors
 
-// A loop over so many blocks as the n-th parameter says, each vector of them read or written.
+// A loop over as many blocks as the n-th parameter says, which reads or writes each vector of them.
 void add_blocks(ir::Kernel& k, ir::Block& to, int parameter, int buffer, int value, bool writes) {
   const int lanes = k.registers[static_cast<size_t>(value)].lanes,
-            turn = static_cast<int>(k.index_names.size());
-  const int block = code::add_index(k, fmt::format("block{}", turn)),
-            part = code::add_index(k, fmt::format("part{}", turn));
+            suffix = static_cast<int>(k.index_names.size());
+  const int block = code::add_index(k, fmt::format("block{}", suffix)),
+            part = code::add_index(k, fmt::format("part{}", suffix));
   const int64_t parts = rewrite_loops(lanes) - 1;
   ir::Block body;
   for (int64_t n = 0; n < kAtOnce; ++n) {
@@ -92,8 +92,8 @@ void add_blocks(ir::Kernel& k, ir::Block& to, int parameter, int buffer, int val
                           {code::loop(part, parts, ir::constant(parts), std::move(body))}));
 }
 
-// passes: reads blocks of `from`, then of `to`, writes those of `to`, reads them again; each so
-// many as it is told.
+// passes: reads blocks of `from`, then of `to`, writes those of `to`, reads them again. Parameters
+// say how many of each.
 ir::Kernel rewrite(int lanes) {
   ir::Kernel k = code::empty(rewrite_name(lanes));
   const int from = code::add_buffer(k, "from", DType::f32, false),
@@ -135,7 +135,7 @@ int64_t vectors_of(int lanes) {
 
 std::string chases_name(int chains) { return fmt::format("chases_{}", chains); }
 
-int chases_turns(int chains) { return std::max(1, kChaseSteps / chains); }
+int hops_per_chain(int chains) { return std::max(1, kChaseSteps / chains); }
 
 void add_access_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   for (const int lanes : shape.lanes) to.push_back(rewrite(lanes));

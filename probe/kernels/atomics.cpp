@@ -1,4 +1,4 @@
-// Kernels of additions in one step.
+// Kernels of atomic additions.
 #include "probe/kernels/atomics.h"
 
 #include <utility>
@@ -14,7 +14,7 @@ ir::Stmt add_atomically(int reg, int buffer, ir::Index at, int64_t stride, ir::V
   return {ir::AtomicAdd{reg, buffer, std::move(at), stride, std::move(v)}};
 }
 
-// Buffers: out, parameters, and the group's own memory, which must be the last.
+// Buffers: out, parameters, and the scratchpad, which must be the last.
 ir::Kernel kernel_of(const std::string& kind, int lanes, bool own) {
   ir::Kernel k = code::empty(atomic_kernel((own ? "group_" : "") + kind, lanes));
   const int out = code::add_buffer(k, "out", DType::i32, true);

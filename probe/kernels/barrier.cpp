@@ -30,7 +30,7 @@ ir::Kernel device_barrier_kernel() {
   k.body.push_back(code::declare(all, 3));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int each = code::parameter(k, "each", parameters, ir::constant(1), kMaxIterations);
-  const int most = code::parameter(k, "most", parameters, ir::constant(2), kMostLooks);
+  const int most = code::parameter(k, "most", parameters, ir::constant(2), kMaxPolls);
   k.body.push_back(code::set(all, code::number(0, DType::i32, 1)));
   k.body.push_back(code::set(groups, number_of(each)));
   k.body.push_back(code::set(looks, number_of(most)));

@@ -1,13 +1,12 @@
 // A barrier among all groups of a launch, inside one kernel, as schedules that run in one launch
-// have it (Rammer; Xiao and Feng, Inter-block GPU communication via fast barrier synchronization,
-// IPDPS 2010): each group adds one to a number in memory and looks until all have come
-// (ir::DeviceBarrier).
+// need it. Each group increments a counter and polls it until all have arrived (ir::DeviceBarrier).
+// Source: Rammer; Xiao and Feng, Inter-block GPU communication via fast barrier synchronization,
+// IPDPS 2010.
 //
-//   barrier_of_all   so many of them, one after the other
+//   barrier_of_all   a number of them, one after the other
 //
-// No group is taken to go on while others wait: a group has so many looks in all and then waits for
-// nobody. What is left of them is stored, so a launch whose groups did not all meet each time is
-// known by it, and counts for nothing.
+// No forward progress is assumed: a group has a bounded number of polls and then leaves. The polls
+// left are stored. A launch with a group that has none left is not counted.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +16,9 @@
 namespace assay::probe {
 
 inline constexpr const char* kBarrierOfAll = "barrier_of_all";
-inline constexpr int64_t kMostLooks = int64_t{1} << 16;  // of a group in a launch
+inline constexpr int64_t kMaxPolls = int64_t{1} << 16;  // of a group in a launch
 
-// Arguments: looks left of each group; the number, 0 before; parameters {barriers, groups, looks}.
+// Arguments: polls left of each group; the counter, 0 before; parameters {barriers, groups, polls}.
 // Not among all_kernels.
 ir::Kernel device_barrier_kernel();
 

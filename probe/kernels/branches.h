@@ -1,13 +1,10 @@
-// Branches that lanes of a wave disagree on, and barriers of a group.
+// Divergent branches, and barriers of a group.
 //
-//   branch_<k>  lanes l with (l / k) even go one way, the others another, each through a loop of
-//   its own. A wave of w
-//               lanes goes both ways where k < w, and one way where k >= w; branch_0: all go one
-//               way
-//   barriers    a group meets, again and again
+//   branch_<k>  lanes l with (l / k) even take one branch, the others another, each with a loop of
+//               its own. A wave of w lanes diverges where k < w; branch_0: all take one branch;
+//   barriers    one barrier of a group after the other.
 //
-// They run in groups of several waves, or none wider than what the driver calls a wave could be
-// told.
+// They run in groups of several waves; else a wave wider than the driver's could not be seen.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +16,7 @@
 
 namespace assay::probe {
 
-inline constexpr int kBranchSteps = 32;   // of each way's loop: multiply-adds
+inline constexpr int kBranchSteps = 32;   // of each branch's loop: multiply-adds
 inline constexpr int kBarrierSteps = 16;  // of an iteration
 
 std::string branch_name(int alternate);
@@ -30,6 +27,6 @@ std::vector<int> alternations(int threads);
 std::vector<ir::Kernel> branch_kernels(int threads);
 ir::Kernel barrier_kernel();
 inline constexpr int64_t kMostThreads = 512;  // of a group
-inline constexpr int kWayRounds = 4;          // that a way's loop goes round
+inline constexpr int kBranchRounds = 4;       // iterations of a branch's loop
 
 }  // namespace assay::probe

@@ -1,9 +1,8 @@
-// Short spellings for building loop kernels (ir/kernel.h), and how a launch tells a kernel what to
-// do: kernels have no scalar arguments, so their last one is a buffer of parameters.
+// Builders of loop kernels (ir/kernel.h). Kernels have no scalar arguments: the last argument is a
+// buffer of parameters.
 //   counted kernels   {iterations}
 //   streaming kernels {passes, blocks, place of the first block of group 0, of group 1, ...}
-// A block is kBlockBytes. Groups are numbered from 0, so each can be given its own part of a
-// buffer.
+// A block is kBlockBytes. Groups are numbered from 0, so each can have a part of a buffer.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ inline constexpr int64_t kSlots = 256;       // groups that chase, or compute, a
 inline constexpr int64_t kSlotFloats = 128;  // of each group's results: the widest waves there are
 inline constexpr int64_t kBlocks = int64_t{1} << 22;
 inline constexpr int64_t kBlockBytes = 4096;
-inline constexpr int64_t kPlaceBytes = 256;  // first blocks are given by their place, in these
+inline constexpr int64_t kPlaceBytes = 256;  // unit of a place
 inline constexpr int64_t kMaxPasses = int64_t{1} << 24;
 inline constexpr int64_t kMaxIterations = int64_t{1} << 30;
 inline constexpr int64_t kMaxGroups = int64_t{1} << 30;
@@ -50,13 +49,13 @@ ir::Kernel empty(std::string name);
 int add_buffer(ir::Kernel& k, std::string name, ir::DType type, bool written);
 // The buffer of parameters, which must be the last argument.
 int add_parameters(ir::Kernel& k);
-// A new index variable with the n-th parameter, at most `limit`; read where the body ends so far.
+// A new index variable with the n-th parameter, at most `limit`; read at the end of the body so
+// far.
 int parameter(ir::Kernel& k, std::string name, int buffer, ir::Index n, int64_t limit);
 int add_register(ir::Kernel& k, std::string name, ir::DType type, int lanes);
 int add_index(ir::Kernel& k, std::string name);
 
-// for i < iterations: `body`; adds the buffer of parameters. The variable i is the second one after
-// those there are.
+// for i < iterations: `body`; adds the buffer of parameters. The variable i is the second new one.
 void counted_loop(ir::Kernel& k, ir::Block body);
 
 // own[i] = from[i], for the whole of `own`, so many elements at a time.

@@ -39,8 +39,7 @@ ir::Kernel sentinel() {
   return k;
 }
 
-// The sentinel in a group that takes up all the memory of its own there is; its last element is
-// touched.
+// The sentinel in a group that allocates the whole scratchpad and uses its last element.
 ir::Kernel alone(int64_t group_bytes) {
   ir::Kernel k = code::empty("alone");
   const int out = code::add_buffer(k, "out", DType::f32, true);
@@ -60,8 +59,8 @@ ir::Kernel alone(int64_t group_bytes) {
   return k;
 }
 
-// One vector operation after every kTickSpacing additions: enough to be under load, too few to take
-// the ports that the chain needs.
+// One vector operation after every kTickSpacing additions: a load, but not on the ports that the
+// chain needs.
 constexpr int kTickSpacing = 8, kTickAccumulators = 8;
 
 ir::Kernel tick(const std::string& load, int lanes) {
@@ -74,7 +73,7 @@ ir::Kernel tick(const std::string& load, int lanes) {
   k.body.push_back(code::declare(a, kTickAccumulators + 1));
   const ir::Value one = code::opaque(code::number(1, DType::f32, lanes));
   for (int i = 0; i <= kTickAccumulators; ++i) k.body.push_back(code::set(a + i, one));
-  const int turn = 2;  // index variables: group, count, i
+  const int iteration = 2;  // index variables: group, count, i
   ir::Block body;
   int next = 0;
   for (ir::Stmt& step : additions(k, x, x + 1, kTickSteps)) {
@@ -82,7 +81,7 @@ ir::Kernel tick(const std::string& load, int lanes) {
     if (++next % kTickSpacing != 0) continue;
     const int at = next / kTickSpacing, acc = a + 1 + at % kTickAccumulators;
     const ir::Index place =
-        code::part_of(turn, 1, 8) * (int64_t{kTickSteps} * lanes) + int64_t{at} * lanes;
+        code::part_of(iteration, 1, 8) * (int64_t{kTickSteps} * lanes) + int64_t{at} * lanes;
     if (load == "write")
       body.push_back(code::store(data, place, code::reg(k, a)));
     else if (load == "read")
@@ -98,7 +97,7 @@ ir::Kernel tick(const std::string& load, int lanes) {
   return k;
 }
 
-// Not quite empty: a group the compiler can not remove.
+// One instruction, so that the compiler does not remove the group.
 ir::Kernel nothing() {
   ir::Kernel k = code::empty("nothing");
   const int x = code::add_register(k, "x", DType::i64, 1);
@@ -120,10 +119,10 @@ ir::Value step_of(const ir::Kernel& k, const std::string& op, int acc, int a) {
   return code::apply(ValueOp::exp, {code::apply(ValueOp::neg, {x})});  // exp: converges to 0.567
 }
 
-// fma and add count their steps in the accumulator; the others stay near 1, far from denormals.
+// `fma` and `add` count their steps in the accumulator; the others stay near 1, without denormals.
 double operand_of(const std::string& op) { return op == "mul" || op == "div" ? 1.0 + 1e-7 : 1.0; }
 
-// Chains of a pair take turns.
+// Chains of a pair alternate.
 std::string nth_of(const std::string& op, int chain) {
   const size_t plus = op.find('+');
   if (plus == std::string::npos) return op;
@@ -133,8 +132,8 @@ std::string nth_of(const std::string& op, int chain) {
 ir::Kernel chains(const std::string& op, int lanes, int count, bool threads) {
   ir::Kernel k = code::empty(op_name(op, lanes, count));
   const int out = code::add_buffer(k, "out", DType::f32, true);
-  const int operands =
-      op.find("max") == std::string::npos ? 1 : 2;  // of max(max(x, a), a) one is enough
+  // Of max(max(x, a), a) one is enough.
+  const int operands = op.find("max") == std::string::npos ? 1 : 2;
   const int a = code::add_register(k, "a", DType::f32, lanes);
   if (operands == 2) code::add_register(k, "b", DType::f32, lanes);
   const int first = a + operands;
@@ -157,11 +156,11 @@ ir::Kernel chains(const std::string& op, int lanes, int count, bool threads) {
   return k;
 }
 
-// Steps of an iteration, about. A loop takes issue slots; waves of threads have none to spare
-// beside operations of one instruction.
+// Approximate steps of an iteration. A loop takes issue slots, which waves of simple operations do
+// not have to spare.
 constexpr int kChainSteps = 96, kSimpleSteps = 384;
 constexpr int kIntegerChains = 9;
-constexpr int kMixLanes = 8;  // of vectors: every core of today has them
+constexpr int kMixLanes = 8;  // of vectors: every core has them
 
 void add_mix_rounds(ir::Kernel& k, const MixKind& mix, int value, int first_acc, int first_int,
                     ir::Block& body) {
@@ -254,7 +253,7 @@ void add_compute_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) 
     for (const int c : kFmaChains) to.push_back(chains("fma", lanes, c, shape.threads));
     for (const std::string& op : kOps)
       for (const int c : kOpChains) to.push_back(chains(op, lanes, c, shape.threads));
-    for (const char* pair : kTogether)
+    for (const char* pair : kOverlapPairs)
       to.push_back(chains(pair, lanes, kPairChains, shape.threads));
   }
   add_type_kernels(shape, to);

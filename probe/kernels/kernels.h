@@ -1,37 +1,38 @@
-// The kernels of the probe as ir::Kernel values, all of them in one list: they are built in one go.
+// The kernels of the probe as ir::Kernel values, in one list that is built at once.
 //
-//   sentinel          integer additions, each needing the one before: one core tick per addition.
-//                     Register plus register: some cores fold additions of small constants away.
-//   tick_<load>_<w>   the same with vector work beside it that does not hold it up: the clock under
+//   sentinel          a dependence chain of integer additions: one core cycle per addition.
+//                     Register plus register: some cores fold additions of small constants.
+//   tick_<load>_<w>   the same with vector work beside it that does not delay it: the clock under
 //                     that load. Some cores run slower while, and only while, wide vectors execute.
 //   op_<op>_<w>_<c>   c independent chains of one operation on vectors of w lanes. One chain shows
-//                     the latency, the best number of chains the rate, the first number that spills
-//                     the size of the register file.
+//                     the latency, the best number of chains the throughput, the first number that
+//                     spills the size of the register file.
 //   op_<op>+<op>_<w>_<c>   every other chain of another operation: do they use the same pipe?
 //   <access>_<w>      read, splat, write, copy, write_stream, copy_stream over a range of blocks;
-//   gather, scatter
-//                     touch some of each block
-//   short_run_read_<w>, short_run_write_<w>   runs of a few lines, one in each row of a range, then
-//   the next one in each row pages_read_<w>    one vector of each row of kRowBytes lines_read_<w>
-//   as many vectors close together sets_read_<w>     one vector of each page sets_write_<w>    a
-//   part of a line of each page ends_write_<w>    runs of kEndBytes, in every other stretch of so
-//   many neighbours_<n>    scalar multiply-adds of elements, n of them side by side in memory
-//   mix_<kind>        independent operations of several kinds: how many issue per tick
-//   within_<w>, across_<w>   a vector at the beginning, or across the end, of every 128 bytes of a
-//   near area rewrite_<w>       reads others' memory, reads, writes and reads again its own, as
-//   much of each as it is told around_<w>        reads a range of blocks, each group from a place
-//   of its own on and round to it: all of them
-//                     see all of it, so that what one unit keeps for itself does not help
-//   chase             p = nodes[p]: latency
-//   chases_<c>        c of them side by side: misses under way at once
-//   group_chase, group_read_<w>   the same, and reading, in memory of the group's own
-//   group_stride_<s>_<w>   loads from it, lanes s elements apart
-//   group_after_sweep_<w>  a chase through it, after other memory was read
-//   alone             the sentinel with all the memory a group may have: no second one fits beside
-//   it nothing           an empty group: what starting one costs
+//                     gather and scatter of parts of each block;
+//   short_run_read_<w>, short_run_write_<w>   runs of 256 bytes: one in each row of a range, then
+//                     the next one in each row;
+//   pages_read_<w>    one vector of each row of kRowBytes;
+//   lines_read_<w>    as many vectors of adjacent lines;
+//   sets_read_<w>     one vector of each page;
+//   sets_write_<w>    a part of a line of each page;
+//   ends_write_<w>    runs of kEndBytes with gaps of the same length;
+//   neighbours_<n>    scalar multiply-adds of runs of n neighbouring elements;
+//   mix_<kind>        independent operations of several kinds: how many issue per cycle;
+//   within_<w>, across_<w>   a vector at the beginning, or across the end, of every 128 bytes;
+//   rewrite_<w>       reads other memory; reads, writes and reads again its own;
+//   around_<w>        reads a range of blocks cyclically, each group from a start of its own. All
+//                     groups read all of it, so private caches do not help;
+//   chase             p = nodes[p]: latency;
+//   chases_<c>        c independent chases: outstanding misses;
+//   group_chase, group_read_<w>   a chase and reads of the scratchpad;
+//   group_stride_<s>_<w>   loads from it, lanes at a stride of s elements;
+//   group_after_sweep_<w>  a chase through it, after other memory was read;
+//   alone             the sentinel with the whole scratchpad: one group per unit;
+//   nothing           an empty group: the cost of starting one.
 //
-// Counted kernels end by storing what they computed, so that the number of executed operations can
-// be checked: `op_fma` adds 1 per step to an accumulator that began at 0.
+// Counted kernels end by storing their results, so that the number of executed operations can be
+// checked. `op_fma` adds 1 per step to an accumulator that began at 0.
 #pragma once
 
 #include <array>
@@ -47,23 +48,23 @@ namespace assay::probe {
 
 inline constexpr std::array<int, 9> kFmaChains = {1, 4, 8, 12, 15, 16, 24, 30, 32};
 inline constexpr std::array<int, 2> kOpChains = {1, 10};
-inline constexpr int kSentinelSteps =
-    192;  // additions per iteration: a loop costs slots that waves may have none to spare of
-inline constexpr int kTickSteps = 64;  // the same, with something else beside them:
+// Additions per iteration: many, since a loop takes issue slots.
+inline constexpr int kSentinelSteps = 192;
+inline constexpr int kTickSteps = 64;  // the same, beside one of these loads:
 inline constexpr std::array<const char*, 3> kTickLoads = {"fma", "read", "write"};
 inline constexpr int kChaseSteps = 16;  // hops per iteration
 inline constexpr int kSplatsPerBlock = 64,
-                     kSeparateSplats =
-                         15;  // elements: neighbours that lie a line apart would meet in one bank
+                     // Elements, so that consecutive splats use different banks.
+    kSplatSpacing = 15;
 inline constexpr int kGathersPerBlock = 32;
-inline constexpr int64_t kDivergentLanes = 20,
-                         kSeparateGathers = 21;  // elements; no two share a vector load
+inline constexpr int64_t kDivergentStride = 20,
+                         kGatherSpacing = 21;  // elements; no two lanes share a vector load
 inline constexpr int64_t kRunBytes = hwdesc::kShortRunBytes, kPageBytes = 4096,
-                         kRowBytes = kPageBytes + 64;  // of what is touched in runs
-inline constexpr int64_t kEndBytes = 1024;        // of runs that end in front of another unit's
-inline constexpr int64_t kGroupBytes = 16 << 10;  // of the group's own memory that is touched
+                         kRowBytes = kPageBytes + 64;  // of rows with short runs
+inline constexpr int64_t kEndBytes = 1024;             // of runs that end before another unit's
+inline constexpr int64_t kGroupBytes = 16 << 10;       // of the scratchpad that is used
 inline constexpr std::array<int, 12> kChases = {1,  2,  3,  4,  6,  8,
-                                                12, 16, 24, 32, 48, 64};  // side by side
+                                                12, 16, 24, 32, 48, 64};  // independent
 inline constexpr int64_t kMostChases = kChases.back();
 inline constexpr int64_t kStraddleBytes = 128,
                          kStraddleArea = 8 << 10;  // the longest lines; an area in any first cache
@@ -82,13 +83,13 @@ inline constexpr std::array<MixKind, 5> kMixes = {{{"integer", 0, 0, 6},
                                                    {"load_fma_integer", 1, 1, 3},
                                                    {"loads_fma_integer", 2, 1, 3}}};
 
-inline constexpr int kPairChains =
-    14;  // half of them hide a latency of 4, and 16 registers hold them
+// Half of them hide a latency of 4, and 16 registers hold them.
+inline constexpr int kPairChains = 14;
 inline constexpr std::array<const char*, 2> kCompound = {
     "div",
-    "exp"};  // take several instructions, or long ones: those of narrow vectors not a part as long
-inline constexpr std::array<const char*, 5> kTogether = {"fma+add", "fma+mul", "fma+max", "add+max",
-                                                         "exp+div"};
+    "exp"};  // of several instructions, or not pipelined: their rate depends on the vector's width
+inline constexpr std::array<const char*, 5> kOverlapPairs = {"fma+add", "fma+mul", "fma+max",
+                                                             "add+max", "exp+div"};
 
 // Operations of one iteration of op_<op>_<w>_<chains>.
 int op_steps(const std::string& op, int chains, bool threads);
@@ -96,34 +97,34 @@ int op_steps(const std::string& op, int chains, bool threads);
 std::string op_name(const std::string& op, int lanes, int chains);
 std::string tick_name(const std::string& load, int lanes);
 std::string access_name(const std::string& access, int lanes);
-int row_lanes(const std::string& access,
-              std::span<const int> lanes);  // that kernels of rows have: the widest, where they
-                                            // store a part of a line at most half of one
+// Lanes of a kernel of rows: the widest; of stores to part of a line at most half a line.
+int row_lanes(const std::string& access, std::span<const int> lanes);
 std::string chases_name(int chains);
-std::string group_write_name(int lanes);  // where lanes are threads and groups have as much memory
+// Where lanes are threads and the scratchpad has kGroupBytes.
+std::string group_write_name(int lanes);
 std::string strided_name(int lanes, int64_t stride);
 bool has_stride(int lanes, int64_t stride);  // fits into kGroupBytes
 std::string after_sweep_name(int lanes);
 std::string rewrite_name(int lanes);
-int64_t rewrite_loops(int lanes);  // iterations that a block takes
+int64_t rewrite_loops(int lanes);  // loop iterations of a block
 std::string vectors_name(int lanes, bool across);
-int64_t vectors_of(int lanes);  // per iteration of these
-int chases_turns(int chains);   // hops of each chain per iteration
+int64_t vectors_of(int lanes);   // per iteration of these
+int hops_per_chain(int chains);  // per iteration
 
 std::span<const std::string> op_names();      // beside fma: add, mul, ...
 std::span<const std::string> access_names();  // read, splat, write, ..., gather, scatter
 
-// What the kernels for a device look like.
+// What the kernels for a device depend on.
 struct KernelShape {
   bool threads = false;     // a group is one wave of threads, a lane each
   std::vector<int> lanes;   // f32 lanes tried, ascending
-  int64_t group_bytes = 0;  // memory of the group's own that a group may have at most; 0: not known
-  bool f64 = true;          // its kernels may have them
-  std::vector<std::string> types =
-      {};  // beyond f32 f64 i32 i64 that it computes with; "dot": products of bytes
-  std::vector<ir::MatrixInstruction> matrix = {};  // that it has, and its dialect spells
-  bool long_code = true;  // ten thousand statements of straight-line code may be built: drivers
-                          // take minutes for them
+  int64_t group_bytes = 0;  // largest scratchpad of a group; 0: not known
+  bool f64 = true;          // f64 is supported
+  // Supported beyond f32 f64 i32 i64; "dot": products of bytes.
+  std::vector<std::string> types = {};
+  std::vector<ir::MatrixInstruction> matrix = {};  // supported by the device and its dialect
+  // Ten thousand statements of straight-line code may be built: some drivers take minutes.
+  bool long_code = true;
 };
 KernelShape shape_of(const runtime::DeviceInfo& info);
 
@@ -132,7 +133,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape);
 
 // Parts of the list, one file each.
 void add_residency_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
-void add_straight_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
+void add_straight_line_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_matrix_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_atomic_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 void add_type_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);

@@ -1,4 +1,4 @@
-// Kernels of a chase beside streams.
+// The kernel of a chase beside streams.
 #include "probe/kernels/loaded_latency.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ ir::Block stream_part(ir::Kernel& k, int from, int value, int x, int parameters)
   const int first = parameter_in(k, out, "first", parameters, ir::variable(0) + 3,
                                  kBlocks * (kBlockBytes / kPlaceBytes));
   const int pass = code::add_index(k, "pass"), block = code::add_index(k, "block"),
-            part = code::add_index(k, "part"), turn = code::add_index(k, "turn");
+            part = code::add_index(k, "part"), step = code::add_index(k, "turn");
   ir::Block additions, body;
   code::repeat(
       additions, kRestSteps,
@@ -56,7 +56,7 @@ ir::Block stream_part(ir::Kernel& k, int from, int value, int x, int parameters)
     body.push_back(code::set(value, code::load(from, at, DType::f32, lanes)));
     body.push_back(code::keep(value));
   }
-  body.push_back(code::loop(turn, kMaxIterations, ir::variable(rest), std::move(additions)));
+  body.push_back(code::loop(step, kMaxIterations, ir::variable(rest), std::move(additions)));
   const int64_t parts = loaded_parts(lanes);
   ir::Block inner = {code::loop(part, parts, ir::constant(parts), std::move(body))};
   ir::Block whole = {code::loop(block, kBlocks, ir::variable(blocks), std::move(inner))};

@@ -1,5 +1,4 @@
-// One group chases, all others stream, both through the same level (inference/loaded.h: latency
-// while others keep a memory busy).
+// One group chases while all others stream through the same level (inference/loaded_latency.h).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +13,10 @@ inline constexpr int kLoadedHops = 2;  // per iteration of the chase
 inline constexpr int kRestSteps = 16;  // additions per iteration of a rest
 
 //   loaded_<w>  group 0: `hops` iterations of the chase. The others: passes over blocks, with
-//   `rest` iterations of dependent
-//               additions behind every few vectors.
-//               Parameters {hops, passes, blocks, rest, place of the first block of group 1, of
-//               group 2, ...}
+//               `rest` iterations of dependent additions after every few vectors. Parameters
+//               {hops, passes, blocks, rest, place of the first block of group 1, of group 2, ...}
 std::string loaded_name(int lanes);
-int64_t loaded_parts(int lanes);  // of a block: rests in it
+int64_t loaded_parts(int lanes);  // rests in a block
 void add_loaded_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to);
 
 }  // namespace assay::probe

@@ -23,7 +23,7 @@ std::vector<std::string> words_of(const runtime::DeviceInfo& info, const std::st
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// A simulated chip has those that it says; of others the dialect and what the text needs decide.
+// A simulated chip lists its instructions. Of others the dialect and the architecture decide.
 bool has(const runtime::DeviceInfo& info, const codegen::Instruction& i) {
   if (info.simulated) {
     const auto all = words_of(info, "matrix");
@@ -33,7 +33,7 @@ bool has(const runtime::DeviceInfo& info, const codegen::Instruction& i) {
   return spelling != i.spellings.end() && codegen::has_needs(spelling->second.needs, info.facts);
 }
 
-// Registers of an operand that begin with a number no compiler knows.
+// Registers of an operand whose value the compiler does not know.
 std::vector<int> operand(ir::Kernel& k, const std::string& name, const ir::Fragment& f,
                          double number) {
   std::vector<int> regs;

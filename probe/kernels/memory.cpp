@@ -1,4 +1,4 @@
-// Kernels of memory: streaming accesses over a range of blocks, and the pointer chase.
+// Kernels of memory: streams over a range of blocks, and the pointer chase.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,16 +18,16 @@ namespace {
 using ir::DType;
 
 constexpr int64_t kAccessesPerStep = 8;  // of a block's loop,
-constexpr int64_t kMostPerStep =
-    32;  // of one of threads: waves that go in step count and jump all at the same time
+// Of one of threads: waves in step execute the loop's overhead all at once.
+constexpr int64_t kMostPerStep = 32;
 
 const std::vector<std::string> kAccesses = {
     "read", "splat", "write", "copy", "write_stream", "copy_stream", "triad", "gather", "scatter"};
 
 struct Shape {
   bool reads, writes, splat;
-  bool apart;  // lanes lie apart: gathered, scattered
-  bool two;    // streams read, the second one scaled and added
+  bool divergent;  // gather or scatter
+  bool two;        // streams read, the second one scaled and added
   ir::CacheHint hint;
 };
 
@@ -53,16 +53,16 @@ ir::Value read_at(const Shape& shape, int from, const ir::Index& at, int lanes) 
                    : first;
 }
 
-static_assert(kSplatsPerBlock * kSeparateSplats <= kBlockBytes / 4);
+static_assert(kSplatsPerBlock * kSplatSpacing <= kBlockBytes / 4);
 
-// One block: every byte once, by vectors; splats touch kSplatsPerBlock elements of it. On cores a
-// short loop, not a long unrolled body: prefetchers follow the steps of each instruction, and every
-// core has few of them.
+// One block: every byte once, by vectors; splats load kSplatsPerBlock elements of it. On cores a
+// short loop, not a long unrolled body: prefetchers track the stride of each load instruction, and
+// every core has few trackers.
 ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base,
                     bool threads, int from = 0) {
   const int lanes = k.registers[static_cast<size_t>(value)].lanes;
   const int64_t elements = kBlockBytes / 4;
-  const int64_t step = shape.splat ? kSeparateSplats : lanes;
+  const int64_t step = shape.splat ? kSplatSpacing : lanes;
   const int64_t stretch =
       (threads ? std::min(kMostPerStep, elements / step) : kAccessesPerStep) * step;
   const int part = code::add_index(k, "part");
@@ -81,30 +81,29 @@ ir::Stmt block_body(ir::Kernel& k, const Shape& shape, int value, const ir::Inde
   return code::loop(part, elements / stretch, ir::constant(elements / stretch), std::move(body));
 }
 
-static_assert((kGathersPerBlock - 1) * kSeparateGathers + 15 * kDivergentLanes <
+static_assert((kGathersPerBlock - 1) * kGatherSpacing + 15 * kDivergentStride <
               kBlockBytes / 4);  // wider vectors reach into the next block
 
-ir::Stmt block_apart(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base) {
+ir::Stmt divergent_block(ir::Kernel& k, const Shape& shape, int value, const ir::Index& base) {
   const int part = code::add_index(k, "part");
   ir::Block body;
   for (int64_t n = 0; n < kAccessesPerStep; ++n) {
     const ir::Index at =
-        base + ir::variable(part, kAccessesPerStep * kSeparateGathers) + n * kSeparateGathers;
+        base + ir::variable(part, kAccessesPerStep * kGatherSpacing) + n * kGatherSpacing;
     const int lanes = k.registers[static_cast<size_t>(value)].lanes;
     if (shape.reads) {
-      body.push_back(code::set(value, code::gather(0, at, DType::f32, lanes, kDivergentLanes)));
+      body.push_back(code::set(value, code::gather(0, at, DType::f32, lanes, kDivergentStride)));
       body.push_back(code::keep(value));
     } else {
-      body.push_back(code::scatter(0, at, code::reg(k, value), kDivergentLanes));
+      body.push_back(code::scatter(0, at, code::reg(k, value), kDivergentStride));
     }
   }
   const int64_t steps = kGathersPerBlock / kAccessesPerStep;
   return code::loop(part, steps, ir::constant(steps), std::move(body));
 }
 
-// A block copied, several loads before as many stores: waves issue in order, and one that waits for
-// a single load keeps too little under way. What is read of a second stream lies in registers
-// behind those of the first.
+// A block copied, several loads before as many stores: waves issue in order, and waiting for each
+// load would leave too few outstanding. Registers of a second stream follow those of the first.
 ir::Stmt block_copied(ir::Kernel& k, const Shape& shape, int first_value, const ir::Index& base) {
   const int lanes = k.registers[static_cast<size_t>(first_value)].lanes;
   const int64_t stretch = kAccessesPerStep * lanes;
@@ -126,7 +125,7 @@ ir::Stmt block_copied(ir::Kernel& k, const Shape& shape, int first_value, const 
   return code::loop(part, steps, ir::constant(steps), std::move(loads));
 }
 
-// for pass < passes: for block < blocks: touch block `first + block`
+// for pass < passes: for block < blocks: block `first + block`
 ir::Kernel streaming(const std::string& access, int lanes, bool threads) {
   const Shape shape = shape_of(access);
   const bool ahead = threads && shape.reads && shape.writes;
@@ -149,9 +148,9 @@ ir::Kernel streaming(const std::string& access, int lanes, bool threads) {
   const int pass = code::add_index(k, "pass"), block = code::add_index(k, "block");
   const ir::Index base =
       ir::variable(first, kPlaceBytes / 4) + ir::variable(block, kBlockBytes / 4);
-  const ir::Stmt body = shape.apart ? block_apart(k, shape, value, base)
-                        : ahead     ? block_copied(k, shape, value, base)
-                                    : block_body(k, shape, value, base, threads);
+  const ir::Stmt body = shape.divergent ? divergent_block(k, shape, value, base)
+                        : ahead         ? block_copied(k, shape, value, base)
+                                        : block_body(k, shape, value, base, threads);
   ir::Block inner = {code::loop(block, kBlocks, ir::variable(blocks), {body})};
   k.body.push_back(code::loop(pass, kMaxPasses, ir::variable(passes), std::move(inner)));
   return k;
@@ -182,12 +181,12 @@ ir::Kernel around(int lanes, bool threads) {
   return k;
 }
 
-// Runs of a few lines in rows: for pass < passes: for run of a row: for row < rows; or one row
-// after the other. Rows a block and a line apart do not meet in a few sets.
+// Runs of a few lines in rows: for pass < passes: for run of a row: for row < rows; or row by row.
+// Rows at a stride of a page and a line use all sets.
 struct Rows {
   const char* access;
   bool reads;
-  int64_t apart, runs;  // bytes from row to row, runs in each
+  int64_t stride, runs;  // bytes from row to row, runs in each
   bool row_by_row;
   int64_t run = kRunBytes;  // 0: one vector
 };
@@ -214,8 +213,8 @@ ir::Kernel in_rows(const Rows& shape, int lanes) {
                                     kBlocks * (kBlockBytes / kPlaceBytes));
   const int pass = code::add_index(k, "pass"), run = code::add_index(k, "run"),
             row = code::add_index(k, "row");
-  const ir::Index base = ir::variable(first, kPlaceBytes / 4) + ir::variable(row, shape.apart / 4) +
-                         ir::variable(run, kRunBytes / 4);
+  const ir::Index base = ir::variable(first, kPlaceBytes / 4) +
+                         ir::variable(row, shape.stride / 4) + ir::variable(run, kRunBytes / 4);
   ir::Block body;
   for (int64_t e = 0; e < std::max<int64_t>(lanes, shape.run / 4); e += lanes) {
     if (reads)
@@ -244,8 +243,8 @@ int add_scratch(ir::Kernel& k, DType type) {
   return id;
 }
 
-// p = state[slot]; iterations x kChaseSteps: p = nodes[p]; state[slot] = p. `own`: in the group's
-// copy of the nodes, made so many elements at a time.
+// p = state[slot]; iterations x kChaseSteps: p = nodes[p]; state[slot] = p. `own`: in a copy of the
+// nodes in the scratchpad, filled so many elements at a time.
 ir::Kernel chase(const std::string& name, bool own, int at_once) {
   ir::Kernel k = code::empty(name);
   int nodes = code::add_buffer(k, "nodes", DType::i64, false);
@@ -270,7 +269,7 @@ ir::Kernel chase(const std::string& name, bool own, int at_once) {
   return k;
 }
 
-// iterations: every vector of the group's own memory, block by block.
+// iterations: every vector of the scratchpad, block by block.
 ir::Kernel group_read(int lanes, int at_once, bool threads) {
   ir::Kernel k = code::empty(fmt::format("group_read_{}", lanes));
   const int from = code::add_buffer(k, "from", DType::f32, false),
@@ -289,7 +288,7 @@ ir::Kernel group_read(int lanes, int at_once, bool threads) {
   return k;
 }
 
-// iterations: all of its own memory, every element once.
+// iterations: every element of the scratchpad once.
 ir::Kernel group_write(int lanes) {
   ir::Kernel k = code::empty(group_write_name(lanes));
   const int parameters = code::add_parameters(k), own = add_scratch(k, DType::f32),
@@ -337,7 +336,7 @@ void add_memory_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   for (const int lanes : shape.lanes) to.push_back(around(lanes, shape.threads));
   for (const std::string& access : kAccesses)
     for (const int lanes : shape.lanes) to.push_back(streaming(access, lanes, shape.threads));
-  if (shape.threads) return;  // who goes where when is the device's choice
+  if (shape.threads) return;  // the device schedules the groups
   for (const Rows& rows : kRows) to.push_back(in_rows(rows, row_lanes(rows.access, shape.lanes)));
 }
 
@@ -363,7 +362,7 @@ std::vector<ir::Kernel> all_kernels(const KernelShape& shape) {
   add_matrix_kernels(shape, out);
   add_residency_kernels(shape, out);
   add_scratch_kernels(shape, out);
-  add_straight_kernels(shape, out);
+  add_straight_line_kernels(shape, out);
   add_neighbours_kernels(shape, out);
   add_update_kernels(shape, out);
   return out;

@@ -1,4 +1,4 @@
-// Kernels through other paths: chases and reads of constants and images.
+// Kernels of constants and images: chases and reads.
 #include "probe/kernels/path.h"
 
 #include <fmt/format.h>
@@ -49,8 +49,8 @@ std::string path_read_name(int texel) {
   return texel > 0 ? fmt::format("image_read_{}", texel) : "image_plain";
 }
 
-// for pass < passes, for step < steps: kPathReads vectors of the group's part; each sum is kept, so
-// that no read is left out.
+// for pass < passes, for step < steps: kPathReads vectors of the group's part; each value is kept,
+// so that no read is removed.
 ir::Kernel path_read(int texel, int64_t texels, int lanes) {
   ir::Kernel k = code::empty(path_read_name(texel));
   const int from = add_argument(k, "from", DType::f32,

@@ -1,16 +1,15 @@
-// Other ways to read memory: constants and images. The same chase goes through such an argument and
-// through a plain one of the same size; what differs is the path.
+// Other paths to memory: constants and images. The same chase runs through such an argument and
+// through a global one of the same size.
 //
-//   path_chase      lane l: p[l] = nodes[p[l]], from where its state says; `nodes` constant, an
-//   image, or plain image_read_<t>  vectors of texels of t numbers, a range of rows over and over;
-//   image_plain: the same of a plain argument
-//
-// Built for the experiment alone, each launch on its own: a kernel that runs through many launches
-// takes addresses, which such arguments do not have. A device says by its facts what it has:
-// constant_memory (bytes of one argument), images, image_width and image_height (texels).
-//
+//   path_chase       lane l: p[l] = nodes[p[l]], from its state; `nodes` constant, image or global;
+//   image_read_<t>   vectors of texels of t numbers, a range of rows repeatedly;
+//   image_plain      the same of a global argument;
 //   image_touch_<t>  answers[i] = the texel of t numbers in column columns[i] of row rows[i],
-//   inside and outside of an image
+//                    inside and outside of an image.
+//
+// Built for the experiment alone, each launch by itself: a kernel that runs through many launches
+// takes addresses, which such arguments do not have. The device's facts say what it supports:
+// constant_memory (bytes of one argument), images, image_width and image_height (texels).
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ inline constexpr int64_t kImageRow = 1024;           // texels
 inline constexpr int64_t kPathReads = 8;             // vectors per iteration
 
 ir::Kernel path_chase(ir::Space space, int64_t elements, int lanes);
-// A texel of `texel` numbers; 0: a plain argument of as many single numbers.
+// A texel of `texel` numbers; 0: a global argument of as many single numbers.
 ir::Kernel path_read(int texel, int64_t texels, int lanes);
 std::string path_read_name(int texel);
 

@@ -1,4 +1,4 @@
-// Kernels of groups that are under way at once, and of registers.
+// Kernels of resident groups and of registers.
 #include "probe/kernels/residency.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ ir::Stmt arrive(int seen, int counter, double by) {
   return {ir::AtomicAdd{seen, counter, ir::constant(0), 0, code::number(by, DType::i32, 1)}};
 }
 
-// `live` numbers that change with every look. They begin apart: what begins alike a compiler keeps
-// once.
+// `live` numbers that change with every poll. They begin different, since compilers merge equal
+// values.
 ir::Kernel meet(const std::string& name, int lanes, int live, int64_t own_bytes) {
   ir::Kernel k = code::empty(name);
   const int out = code::add_buffer(k, "out", DType::i32, true),
@@ -70,7 +70,7 @@ ir::Kernel live_kernel(int lanes, int live) {
   return k;
 }
 
-ir::Kernel meet_kernel(int lanes) { return meet(meet_name(), lanes, 0, 0); }
+ir::Kernel meet_kernel(int lanes) { return meet(meet_kernel_name(), lanes, 0, 0); }
 ir::Kernel meet_registers_kernel(int lanes, int live) {
   return meet(meet_registers(live), lanes, live, 0);
 }
@@ -78,7 +78,7 @@ ir::Kernel meet_memory_kernel(int lanes, int part, int64_t group_bytes) {
   return meet(meet_memory(part), lanes, 0, group_bytes / part / 4 * 4);
 }
 
-std::string meet_name() { return "meet"; }
+std::string meet_kernel_name() { return "meet"; }
 std::string meet_registers(int live) { return fmt::format("meet_r{}", live); }
 std::string meet_memory(int part) { return fmt::format("meet_m{}", part); }
 std::string live_name(int live) { return fmt::format("live_{}", live); }

@@ -1,13 +1,10 @@
-// How many groups are under way at once, and what that depends on.
+// How many groups are resident at once, and what limits them.
 //
-//   meet       each group says that it has come, then looks again and again, a bounded number of
-//   times, how many have:
-//              nobody waits for anybody. The first to leave has seen all that can be under way at
-//              once, and no more.
-//   meet_r<n>  the same with n numbers that are live all the while: registers are given out
-//   meet_m<n>  the same with a part in n of the memory a group may have
-//   live_<n>   a multiply-add of each of n live numbers: where registers do not suffice, it takes
-//   longer
+//   meet       each group increments a counter, then polls it a bounded number of times. The first
+//              one to leave has counted all groups that are resident;
+//   meet_r<n>  the same with n numbers that stay live: limited by registers;
+//   meet_m<n>  the same with an n-th of the scratchpad;
+//   live_<n>   a multiply-add of each of n live numbers: slower where registers are spilled.
 #pragma once
 
 #include <array>
@@ -32,7 +29,7 @@ ir::Kernel meet_registers_kernel(int lanes, int live);
 ir::Kernel meet_memory_kernel(int lanes, int part, int64_t group_bytes);
 ir::Kernel live_kernel(int lanes, int live);
 
-std::string meet_name();
+std::string meet_kernel_name();
 std::string meet_registers(int live);
 std::string meet_memory(int part);
 std::string live_name(int live);

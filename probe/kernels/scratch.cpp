@@ -1,5 +1,4 @@
-// Kernels of a group's own memory: lanes a stride apart, and a chase after a sweep through other
-// memory.
+// Kernels of the scratchpad: loads of lanes at a stride, and a chase after other memory was read.
 #include <fmt/format.h>
 
 #include "probe/kernels/code.h"
@@ -18,11 +17,12 @@ int add_own(ir::Kernel& k, DType type) {
   return id;
 }
 
-constexpr int64_t kApart = 2;  // elements from load to load: a compiler joins loads of neighbours
+// Elements from load to load: compilers merge loads of neighbours.
+constexpr int64_t kLoadSpacing = 2;
 
-// iterations: kStrideLoads loads, lanes `stride` elements apart.
+// iterations: kStrideLoads loads, lanes at a stride of `stride` elements.
 ir::Kernel strided(int lanes, int64_t stride) {
-  constexpr int64_t kAtOnce = 8, kTurns = kStrideLoads / kAtOnce;
+  constexpr int64_t kAtOnce = 8, kSteps = kStrideLoads / kAtOnce;
   ir::Kernel k = code::empty(strided_name(lanes, stride));
   code::add_buffer(k, "from", DType::f32, false);
   const int parameters = code::add_parameters(k), own = add_own(k, DType::f32),
@@ -30,21 +30,21 @@ ir::Kernel strided(int lanes, int64_t stride) {
   k.body.push_back(code::fill(k, own, 0, lanes));
   k.body.push_back(code::declare(value, 1));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
-  const int i = code::add_index(k, "i"), turn = code::add_index(k, "turn");
+  const int i = code::add_index(k, "i"), step = code::add_index(k, "turn");
   ir::Block body;
   for (int64_t n = 0; n < kAtOnce; ++n) {
-    body.push_back(
-        code::set(value, code::gather(own, ir::variable(turn, kAtOnce * kApart) + n * kApart,
-                                      DType::f32, lanes, stride)));
+    body.push_back(code::set(
+        value, code::gather(own, ir::variable(step, kAtOnce * kLoadSpacing) + n * kLoadSpacing,
+                            DType::f32, lanes, stride)));
     body.push_back(code::keep(value));
   }
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count),
-                              {code::loop(turn, kTurns, ir::constant(kTurns), std::move(body))}));
+                              {code::loop(step, kSteps, ir::constant(kSteps), std::move(body))}));
   return k;
 }
 
-// iterations: reads `blocks` blocks of what lies behind the nodes, then goes `turns` x kChaseSteps
-// hops through its own copy of the nodes.
+// iterations: reads `blocks` blocks of `far`, then `rounds` x kChaseSteps hops through the
+// scratchpad's copy of the nodes.
 ir::Kernel after_sweep(int lanes, bool threads) {
   ir::Kernel k = code::empty(after_sweep_name(lanes));
   code::add_buffer(k, "nodes", DType::i64, false);
@@ -58,9 +58,9 @@ ir::Kernel after_sweep(int lanes, bool threads) {
   k.body.push_back(code::set(p, code::load(state, ir::variable(0, 8), DType::i64, 1)));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int blocks = code::parameter(k, "blocks", parameters, ir::constant(1), kBlocks);
-  const int turns = code::parameter(k, "turns", parameters, ir::constant(2), kMaxIterations);
+  const int rounds = code::parameter(k, "rounds", parameters, ir::constant(2), kMaxIterations);
   const int i = code::add_index(k, "i"), block = code::add_index(k, "block"),
-            part = code::add_index(k, "part"), turn = code::add_index(k, "turn");
+            part = code::add_index(k, "part"), step = code::add_index(k, "turn");
   const int64_t parts = kBlockBytes / 4 / lanes;
   ir::Block sweep = {
       code::set(value,
@@ -73,7 +73,7 @@ ir::Kernel after_sweep(int lanes, bool threads) {
   code::repeat(hops, kChaseSteps, {code::set(p, hop)});
   ir::Block body = {code::loop(block, kBlocks, ir::variable(blocks),
                                {code::loop(part, parts, ir::constant(parts), std::move(sweep))}),
-                    code::loop(turn, kMaxIterations, ir::variable(turns), std::move(hops))};
+                    code::loop(step, kMaxIterations, ir::variable(rounds), std::move(hops))};
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count), std::move(body)));
   k.body.push_back(code::store(state, ir::variable(0, 8), code::reg(k, p)));
   return k;
@@ -87,7 +87,7 @@ std::string strided_name(int lanes, int64_t stride) {
 std::string after_sweep_name(int lanes) { return fmt::format("group_after_sweep_{}", lanes); }
 
 bool has_stride(int lanes, int64_t stride) {
-  return (lanes - 1) * stride + kStrideLoads * kApart <= kGroupBytes / 4;
+  return (lanes - 1) * stride + kStrideLoads * kLoadSpacing <= kGroupBytes / 4;
 }
 
 void add_scratch_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {

@@ -28,15 +28,14 @@ double start_of(const TypedOp& op) {
 
 double operand_of(const TypedOp& op) {
   const std::string name = op.op;
-  if (is_dot(op) || op.dtype == DType::i8)
-    return 2;  // results settle at another number than they begin with
+  if (is_dot(op) || op.dtype == DType::i8) return 2;  // the result converges to another number
   if (is_whole(op.dtype)) return name == "div" ? (1 << 30) + 1 : 1;
   return name == "mul" || name == "div" ? 1.0 + 1e-7 : 1.0;
 }
 
 struct Chain {
   TypedOp op;
-  int x = -1, y = -1;  // y: of those whose steps take turns
+  int x = -1, y = -1;  // y: for steps that alternate
   int a = -1;          // the operand, one of all chains of an operation
 };
 
@@ -63,7 +62,7 @@ ir::Stmt step_of(const ir::Kernel& k, const Chain& c, int n) {
   return code::set(c.x, code::apply(ValueOp::div, {a, code::apply(ValueOp::sqrt, {x})}));  // rsqrt
 }
 
-// A register that begins with a number no compiler knows.
+// A register whose value the compiler does not know.
 int begin(ir::Kernel& k, const std::string& name, const TypedOp& op, int lanes, double number) {
   const int r = code::add_register(k, name, op.dtype, lanes);
   k.body.push_back(code::declare(r, 1));
@@ -71,7 +70,7 @@ int begin(ir::Kernel& k, const std::string& name, const TypedOp& op, int lanes, 
   return r;
 }
 
-// Chains of `ops` by turns, one step of each over and over; the first chain's x is stored.
+// Chains of `ops`, interleaved, one step of each; the first chain's x is stored.
 ir::Kernel kernel_of(const std::string& name, const std::vector<TypedOp>& ops, int count, int lanes,
                      bool threads) {
   ir::Kernel k = code::empty(name);

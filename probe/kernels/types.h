@@ -1,12 +1,11 @@
-// Chains of one operation on other element types than f32's usual ones: what the kernels, their
-// checks and the inference agree on.
+// Chains of one operation on other element types than f32: what the kernels, their checks and the
+// inference agree on.
 //
-//   fma, add, mul, div, sqrt   x = op(x, a), as with f32
-//   rsqrt                      x = 1 / sqrt(x), which compilers know as one operation where there
-//   is one whole numbers              no step may be one that a compiler joins with the next: x +=
-//   a, which nobody may look
-//                              into, or, of threads, where that is an operation more, x += y and y
-//                              += x by turns; x = x x; x = a / x
+//   fma, add, mul, div, sqrt   x = op(x, a), as with f32;
+//   rsqrt                      x = 1 / sqrt(x), one operation of a compiler where there is one;
+//   integers                   steps that compilers can not combine: x += a with an opaque a, or,
+//                              of threads, where that takes an operation more, alternately x += y
+//                              and y += x; x = x x; x = a / x
 #pragma once
 
 #include <algorithm>
@@ -23,9 +22,8 @@ struct TypedOp {
   const char* op;
   ir::DType dtype;
 };
-//   f16, bf16          multiply-adds of numbers, and of pairs of them where a thread has pairs;
-//   rounded after each step i8                 x = x x + a; dot, of i32 whose bytes they are: x = a
-//   + the products of the bytes of x and a
+//   f16, bf16   multiply-adds of numbers, or of pairs where a thread has them; rounded each step;
+//   i8          x = x x + a; dot, of i32 as bytes: x = a + the products of the bytes of x and a
 inline constexpr std::array<TypedOp, 15> kTypedOps = {{{"fma", ir::DType::f64},
                                                        {"add", ir::DType::f64},
                                                        {"mul", ir::DType::f64},
@@ -41,11 +39,11 @@ inline constexpr std::array<TypedOp, 15> kTypedOps = {{{"fma", ir::DType::f64},
                                                        {"fma", ir::DType::bf16x2},
                                                        {"fma", ir::DType::i8},
                                                        {"dot", ir::DType::i32}}};
-// Those of which every other chain is one of f32 multiply-adds: do they run beside them?
+// Chains that alternate with f32 multiply-adds: do they use different pipes?
 inline constexpr std::array<TypedOp, 2> kBesideFma = {
     {{"fma", ir::DType::f64}, {"add", ir::DType::i32}}};
 
-// Multiply-adds that are tried in every form their dialect has of them.
+// Multiply-adds that are tried in every form of their dialect.
 inline constexpr std::array<ir::DType, 6> kFormTypes = {ir::DType::f32,  ir::DType::f64,
                                                         ir::DType::f16,  ir::DType::f16x2,
                                                         ir::DType::bf16, ir::DType::bf16x2};
@@ -56,7 +54,7 @@ std::string typed_name(const TypedOp& op);
 std::string beside_name(const TypedOp& op);
 std::string typed_kernel(const std::string& name, int lanes, int chains);
 
-// Of one operation, of which so many chains go by turns.
+// Interleaved chains of one operation.
 ir::Kernel typed_chains(const TypedOp& op, int chains, int lanes, bool threads);
 
 bool usable(const TypedOp& op, const KernelShape& shape);
@@ -65,7 +63,7 @@ int lanes_of(ir::DType dtype, int lanes, bool threads);
 // Operations of one iteration.
 int typed_steps(int chains);
 
-// Iterations after which a kernel's result is looked at: bf16 counts to 256.
+// Iterations after which a kernel's result is checked: bf16 counts to 256.
 int64_t checked_iterations(const TypedOp& op);
 
 // What the first chain of a kernel holds after so many of its own steps.

@@ -1,4 +1,4 @@
-// Kernels of scalar operations on neighbours.
+// Kernels of scalar operations on neighbouring elements, and of unrolled loads.
 #include "probe/kernels/vectorisation.h"
 
 #include <fmt/format.h>
@@ -11,14 +11,14 @@ namespace {
 using ir::DType;
 using ir::ValueOp;
 
-// Further on per step than a run is long, so that steps are no neighbours of each other; runs of a
-// step further still.
-constexpr int64_t kStep = 3 * kNeighbours, kApart = kStep * kNeighbourSteps + 7;
+// The stride of a step is longer than a run, so that steps are not neighbours; runs of a step are
+// further from each other still.
+constexpr int64_t kStep = 3 * kNeighbours, kRunSpacing = kStep * kNeighbourSteps + 7;
 
 ir::Kernel neighbours(int run) {
   ir::Kernel k = code::empty(neighbours_name(run));
-  const int all =
-      code::add_buffer(k, "all", DType::f32, true);  // each pass needs what the one before left
+  // Each pass reads what the one before stored.
+  const int all = code::add_buffer(k, "all", DType::f32, true);
   const int parameters = code::add_parameters(k);
   const int factor = code::add_register(k, "factor", DType::f32, 1);
   for (int e = 0; e < kNeighbours; ++e) code::add_register(k, fmt::format("x{}", e), DType::f32, 1);
@@ -26,7 +26,9 @@ ir::Kernel neighbours(int run) {
   k.body.push_back(code::set(factor, code::opaque(code::number(0.5, DType::f32, 1))));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
   const int i = code::add_index(k, "i"), step = code::add_index(k, "step");
-  const auto at = [&](int e) { return ir::variable(step, kStep) + (e / run * kApart + e % run); };
+  const auto at = [&](int e) {
+    return ir::variable(step, kStep) + (e / run * kRunSpacing + e % run);
+  };
   ir::Block loads, stores;
   for (int e = 0; e < kNeighbours; ++e) {
     const int x = factor + 1 + e;
@@ -42,12 +44,12 @@ ir::Kernel neighbours(int run) {
   return k;
 }
 
-// A loop of so many turns whatever happens; `unroll` as ir::For has it.
-ir::Stmt turns_of(int var, int64_t turns, int unroll, ir::Block body) {
-  return {ir::For{var, turns, {}, unroll, std::move(body)}};
+// A loop of a constant number of steps; `unroll` as in ir::For.
+ir::Stmt fixed_loop(int var, int64_t steps, int unroll, ir::Block body) {
+  return {ir::For{var, steps, {}, unroll, std::move(body)}};
 }
 
-// As the loop over a reduction's steps is, for operands that lie in a group's own memory.
+// Like the loop over a reduction's steps, for operands in the scratchpad.
 ir::Kernel words(int step, int lanes) {
   ir::Kernel k = code::empty(words_name(step));
   const int from = code::add_buffer(k, "from", DType::f32, false),
@@ -60,28 +62,27 @@ ir::Kernel words(int step, int lanes) {
   k.body.push_back(code::fill(k, own, from, lanes));
   k.body.push_back(code::declare(value, 1));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
-  const int i = code::add_index(k, "i"), turn = code::add_index(k, "turn");
-  ir::Block body = {code::set(value, code::load(own, ir::variable(turn, step), DType::f32, 1)),
+  const int i = code::add_index(k, "i"), n = code::add_index(k, "turn");
+  ir::Block body = {code::set(value, code::load(own, ir::variable(n, step), DType::f32, 1)),
                     code::keep(value)};
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count),
-                              {turns_of(turn, kWordUnroll, kWordsUnrolled, std::move(body))}));
+                              {fixed_loop(n, kWordUnroll, kWordsUnrolled, std::move(body))}));
   return k;
 }
 
-// As loops are that copy operands: how often such a one is unrolled is the compiler's choice.
-ir::Kernel turns(int lanes) {
+// Like loops that copy operands, whose unrolling is the compiler's choice.
+ir::Kernel unrolled_loads(int lanes) {
   ir::Kernel k = code::empty(kUnrollName);
   const int from = code::add_buffer(k, "from", DType::f32, false),
             parameters = code::add_parameters(k);
   const int value = code::add_register(k, "value", DType::f32, lanes);
   k.body.push_back(code::declare(value, 1));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
-  const int i = code::add_index(k, "i"), turn = code::add_index(k, "turn");
-  ir::Block body = {
-      code::set(value, code::load(from, ir::variable(turn, lanes), DType::f32, lanes)),
-      code::keep(value)};
+  const int i = code::add_index(k, "i"), n = code::add_index(k, "turn");
+  ir::Block body = {code::set(value, code::load(from, ir::variable(n, lanes), DType::f32, lanes)),
+                    code::keep(value)};
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count),
-                              {turns_of(turn, kLoadUnroll, 0, std::move(body))}));
+                              {fixed_loop(n, kLoadUnroll, 0, std::move(body))}));
   return k;
 }
 
@@ -93,7 +94,7 @@ std::string neighbours_name(int run) { return fmt::format("neighbours_{}", run);
 
 void add_neighbours_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   if (shape.threads) {
-    to.push_back(turns(shape.lanes.front()));
+    to.push_back(unrolled_loads(shape.lanes.front()));
     for (const int step : kWordSteps)
       if (shape.group_bytes >= kGroupBytes) to.push_back(words(step, shape.lanes.front()));
     return;

@@ -1,5 +1,4 @@
-// What the report is made of besides its content, embedded at build time from report/ and from
-// Debian's libjs-chart.js.
+// Parts of the report's page, embedded at build time from report/ and from Debian's libjs-chart.js.
 #pragma once
 
 #include <string_view>

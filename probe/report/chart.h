@@ -1,6 +1,5 @@
-// Charts as data: what the report shows of the raw samples. One table (chart.cpp) says which
-// quantity of which experiment stands against which condition; an experiment that no row speaks of
-// gets a chart of its own making, so that none is left out.
+// Charts as data: what the report shows of the raw samples, by the table of charts (chart_table.h).
+// An experiment that no row covers gets a chart against its most varied condition.
 #pragma once
 
 #include <string>
@@ -46,10 +45,10 @@ struct Mark {
 struct Chart {
   std::string section, title, method;
   Axis x, y;
-  std::vector<std::string> names;  // of x = 0, 1, ...; then bars stand there. Empty: x is a number
+  std::vector<std::string> names;  // bars at x = 0, 1, ...; empty: x is a number
   std::vector<Series> series;
   std::vector<Mark> marks;
-  bool heat = false;  // its table of values is worth seeing at once
+  bool heat = false;  // its table of values is shown at once
 };
 
 struct Source {
@@ -58,12 +57,11 @@ struct Source {
   Known known;
 };
 
-// In the order of the table, what it does not know at the end. Charts without a sample are left
-// out.
+// In the order of the table, uncovered experiments last. Charts without a sample are left out.
 std::vector<Chart> charts_of(const Source& source);
 
-// How quiet the machine was, block by block in the order of the journal: the sentinel's clock, what
-// others used, how long our threads waited.
+// How quiet the machine was, block by block in the order of the journal: the sentinel's clock, the
+// share that others used, how long our threads waited.
 std::vector<Chart> drift_of(const Source& source);
 
 }  // namespace assay::probe

@@ -11,7 +11,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr size_t kBlocks = 10;  // that tell anything
+constexpr size_t kBlocks = 10;  // that are enough
 
 struct Clocks {
   double slow = 0, fast = 0;
@@ -37,10 +37,9 @@ std::string drift_note(const Observations& all) {
   for (const auto& [name, here] : by_experiment)
     if (of(here).differ()) within += (within.empty() ? "" : ", ") + name;
   return fmt::format(
-      "The clock did not hold: {:.0f} to {:.0f} MHz from the slowest to the fastest, blocks that "
-      "others disturbed left out{}.",
-      of(clocks).slow * 1e-6, of(clocks).fast * 1e-6,
-      within.empty() ? "" : "; it changed during " + within);
+      "The clock changed: {:.0f} to {:.0f} MHz from the slowest to the fastest, without blocks "
+      "that others disturbed{}.",
+      of(clocks).slow * 1e-6, of(clocks).fast * 1e-6, within.empty() ? "" : "; within " + within);
 }
 
 }  // namespace assay::probe

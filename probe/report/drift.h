@@ -1,4 +1,4 @@
-// Did the clock change during the probe? By the sentinels next to the blocks that nobody disturbed.
+// Did the clock change during the probe? By the sentinels of the undisturbed blocks.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace assay::probe {
 
-// A sentence for readers where the 5 % and the 95 % quantile of the clocks are a tenth apart or
-// more, with the experiments in which they are; "": it held.
+// A sentence if the 5 % and the 95 % quantile of the clocks differ by a tenth or more, with the
+// experiments in which they do; "": the clock was constant.
 std::string drift_note(const Observations& all);
 
 }  // namespace assay::probe

@@ -71,8 +71,8 @@ void mark_cyclic_scan(const Source& source, Chart& to) {
   const Sweep sweep = sweep_of(source.all);
   for (const MemoryLevel& m : source.profile.memory) {
     if (!is_cache(m)) continue;
-    const double units =
-        m.per == "unit" || sweep.apart ? 1 : sweep.units;  // a shared one holds the parts of all
+    // A shared one holds the parts of all.
+    const double units = m.per == "unit" || sweep.cross_die ? 1 : sweep.units;
     const auto& s = m.cyclic_scan;
     if (s.from.known() && s.to.known())
       to.marks.push_back({m.name + " streamed", s.from.value->v / units, s.to.value->v / units});

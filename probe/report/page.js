@@ -1,11 +1,11 @@
-// Draws the charts that the page's data describes; what stands in them was decided when the page
+// Draws the charts that the page's data describes; their content was decided when the page
 // was made.
 'use strict';
 (() => {
   const charts = JSON.parse(document.getElementById('charts').textContent);
   const drawn = [];
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  // Colours of their own for a few; of many the order is what tells them apart, from one end of a
+  // A few series have colours of their own; many are coloured by their order, from one end of a
   // scale to the other.
   const kOwnColours = 8;
   const channels = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
@@ -52,7 +52,7 @@
     }
   };
 
-  // Bands and vertical lines of the profile lie behind the samples, their names before them. A name
+  // Bands and vertical lines of the profile are behind the samples, their names before them. A name
   // is written where there is room for it.
   const marks = {
     id: 'marks',
@@ -79,7 +79,7 @@
     },
     afterDatasetsDraw(chart) {
       const {ctx, chartArea: area} = chart;
-      const rows = [];  // how far each row of names is taken
+      const rows = [];  // end of the last name in each row
       ctx.save();
       ctx.font = `11px ${Chart.defaults.font.family}`;
       ctx.textBaseline = 'top';
@@ -112,7 +112,7 @@
         .filter(m => m.right >= area.left && m.left <= area.right);
   }
 
-  // Where a series' bar stands beside those of the others, around its name's position.
+  // Position of a series' bar beside those of the others, around its name's position.
   const offset = (series, count) => count < 2 ? 0 : ((series + 0.5) / count - 0.5) * 0.8;
 
   function samplesOf(series, index, chart, count) {
@@ -239,7 +239,7 @@
           if (m * 10 ** e >= min * 0.999 && m * 10 ** e <= max * 1.001)
             out.push({value: m * 10 ** e});
     }
-    if (out.length < 3) {  // within a part of a decade: steps that are equal
+    if (out.length < 3) {  // within a part of a decade: equal steps
       const rough = (max - min) / 4, power = 10 ** Math.floor(Math.log10(rough)),
             step = [1, 2, 5, 10].find(m => m * power >= rough) * power;
       const even = [];
@@ -250,7 +250,7 @@
     return out.length ? out : [{value: min}, {value: max}];
   }
 
-  // From edge to edge of what was seen, with a little air.
+  // The range of the samples, with a margin.
   function rangeOf(values, log) {
     const seen = values.filter(v => v !== null && Number.isFinite(v) && (!log || v > 0));
     if (!seen.length) return [log ? 1 : 0, 2];
@@ -265,7 +265,7 @@
     return [min >= 0 && min < 0.5 * max ? 0 : min - air, max + air];
   }
 
-  // A few samples that were interrupted would press everything else against the axis.
+  // A few interrupted samples would compress all others to the axis.
   function shownOf(values) {
     const sorted = values.filter(v => v !== null && Number.isFinite(v)).sort((a, b) => a - b);
     if (sorted.length < 50) return sorted;
@@ -364,7 +364,7 @@
   Chart.defaults.font.family = 'system-ui, "DejaVu Sans", sans-serif';
   drawAll();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
-  // Paper is white.
+  // Prints have a white background.
   addEventListener('beforeprint', () => {
     document.documentElement.classList.add('print');
     drawAll();

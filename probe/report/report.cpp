@@ -61,7 +61,7 @@ struct Section {
   std::string title, body;
 };
 
-// Charts of one section stand together, in the order of the first of each.
+// Charts of one section together, sections in the order of their first charts.
 std::vector<Section> chart_sections(const std::vector<Chart>& charts) {
   std::vector<Section> out;
   for (size_t i = 0; i < charts.size(); ++i) {
@@ -79,7 +79,7 @@ std::string section_id(const std::string& title) {
   return out;
 }
 
-// One pass: what was put in is not looked through again.
+// One pass: inserted text is not searched for places again.
 std::string filled(std::string_view frame, const std::map<std::string, std::string_view>& places) {
   std::string out;
   for (size_t at = 0; at < frame.size();) {
@@ -106,17 +106,17 @@ std::string body_of(const std::vector<Section>& sections) {
 }  // namespace
 
 std::string report_html(const Observations& all, const hwdesc::Profile& profile) {
-  const Source source{all, profile, known_from(evidence(all))};
+  const Source source{all, profile, known_from(usable_observations(all))};
   std::vector<Chart> charts = charts_of(source);
   for (Chart& c : drift_of(source)) charts.push_back(std::move(c));
   std::vector<Section> sections = {
       {"Values", main_values(source) + "<details><summary>Every value of the profile</summary>\n" +
                      all_values(source) + "</details>\n"}};
   for (Section& s : chart_sections(charts)) sections.push_back(std::move(s));
-  sections.push_back({"What is unknown and why", unknown_values(source)});
-  sections.push_back({"What was cross-checked", cross_checks(source)});
-  sections.push_back({"How the experiments ended", course(source)});
-  sections.push_back({"What the system says", facts(source)});
+  sections.push_back({"Unknown values and why", unknown_values(source)});
+  sections.push_back({"Cross-checks", cross_checks(source)});
+  sections.push_back({"How the experiments ended", experiment_endings(source)});
+  sections.push_back({"System and driver", facts(source)});
   Json data = Json::array();
   for (const Chart& c : charts) data.push_back(to_json(c));
   const std::string title = html(device_name(source)), about = summary_list(source),

@@ -1,8 +1,7 @@
-// Observations and the profile inferred from them as one HTML page: charts of every raw sample with
-// what was read from them, values with intervals, what is unknown and why, how the experiments
-// went.
+// Observations and the profile inferred from them as one HTML page: charts of every raw sample,
+// values with intervals, what is unknown and why, how the experiments ended.
 //
-// The page stands alone: styles, script, data and the library of charts are in it, nothing is
+// The page is self-contained: styles, script, data and the chart library are in it, nothing is
 // fetched. Tables are plain HTML and readable without a script. Pure: the same input gives the same
 // bytes.
 #pragma once

@@ -53,7 +53,7 @@ std::string text_of(const std::optional<Quantity>& q, Dimension d) {
 
 std::string value_text(const AnyValue& v) { return text_of(v.value, v.dimension); }
 
-// A unit that both ends have is said once.
+// A unit that both ends have is printed once.
 std::string from_to(const std::string& low, const std::string& high) {
   const size_t a = low.find(' '), b = high.find(' ');
   const bool same =
@@ -65,7 +65,7 @@ std::string interval_text(const AnyValue& v) {
   return v.low && v.high ? from_to(text_of(v.low, v.dimension), text_of(v.high, v.dimension)) : "";
 }
 
-// A path may be broken behind its dots.
+// A path may be broken after its dots.
 std::string path_html(const std::string& path) {
   std::string out = "<code>";
   for (const char c : html(path)) out += c == '.' ? std::string(".<wbr>") : std::string(1, c);
@@ -117,7 +117,7 @@ bool contains_any(const std::string& path, std::initializer_list<const char*> li
                      [&](const char* p) { return path.find(p) != std::string::npos; });
 }
 
-// Details that a chart shows better, or that few ask for, are left to the whole table.
+// Details that a chart shows better, or that few need, are only in the whole table.
 bool is_main(const Row& r) {
   return r.value.value &&
          starts_with_any(r.path, {"clocks.", "topology.", "execution.", "pipes.", "memory.", "tlb.",
@@ -133,7 +133,7 @@ Cells value_cells(const Row& r) {
 
 constexpr const char* kDeclared = "declared.";
 
-// The last word on each fact.
+// The latest text of each fact.
 std::map<std::string, std::string> facts_of(const Observations& all) {
   std::map<std::string, std::string> out;
   for (const auto& [name, text] : all.facts) out[name] = text;
@@ -158,8 +158,8 @@ std::vector<Cells> declared_rows(const Source& source, const std::vector<Row>& r
   return out;
 }
 
-constexpr size_t kCommon =
-    3;  // values from which on a note is about the measurement, not about one of them
+// Values from which on a note is about the measurement, not about one of them.
+constexpr size_t kCommon = 3;
 
 std::string noted_values(const std::vector<Row>& rows) {
   std::vector<std::pair<std::string, std::vector<const Row*>>> by_note;
@@ -184,10 +184,9 @@ std::string noted_values(const std::vector<Row>& rows) {
         single.push_back(
             {path_html(r->path), html(value_text(r->value)), html(r->value.method), html(note)});
   }
-  std::string out =
-      single.empty() ? "" : table_of({"what", "value", "method", "beside it"}, single);
+  std::string out = single.empty() ? "" : table_of({"what", "value", "method", "note"}, single);
   if (!common.empty()) out += "<ul>\n" + common + "</ul>\n";
-  return out.empty() ? "" : "<h3>What notes say of known values</h3>\n" + out;
+  return out.empty() ? "" : "<h3>Notes of known values</h3>\n" + out;
 }
 
 }  // namespace
@@ -216,24 +215,24 @@ std::string all_values(const Source& source) {
 }
 
 std::string unknown_values(const Source& source) {
-  std::vector<Cells> told;
-  std::string untold;
+  std::vector<Cells> explained;
+  std::string unexplained;
   size_t count = 0;
   for (const Row& r : number_rows(source.profile)) {
     if (r.value.value) continue;
     if (!r.value.note.empty())
-      told.push_back({path_html(r.path), html(r.value.note)});
+      explained.push_back({path_html(r.path), html(r.value.note)});
     else
-      untold += fmt::format("<li>{}</li>\n", path_html(r.path)), ++count;
+      unexplained += fmt::format("<li>{}</li>\n", path_html(r.path)), ++count;
   }
-  std::string out = told.empty() ? "<p>Every experiment that ran could decide what it is for.</p>\n"
-                                 : table_of({"what", "why"}, told);
+  std::string out = explained.empty() ? "<p>Every experiment that ran gave its values.</p>\n"
+                                      : table_of({"what", "why"}, explained);
   if (count > 0)
     out += fmt::format(
-        "<details><summary>{} more places of the profile that no experiment speaks of</summary>"
-        "<p>None of the experiments that ran says anything about these, so they stay empty.</p><ul "
+        "<details><summary>{} more fields of the profile that no experiment measures</summary>"
+        "<p>None of the experiments that ran measures these, so they stay empty.</p><ul "
         "class=\"paths\">\n{}</ul></details>\n",
-        count, untold);
+        count, unexplained);
   return out;
 }
 
@@ -243,32 +242,31 @@ std::string cross_checks(const Source& source) {
   if (const auto declared = declared_rows(source, rows); !declared.empty())
     out +=
         "<h3>Declared beside measured</h3>\n<p>What the system declares of its caches never "
-        "replaces a measurement. The two part where others "
+        "replaces a measurement. They differ where others "
         "share a level, or where two levels look like one.</p>\n" +
         table_of({"level", "declared", "measured", "interval", "measured / declared"}, declared);
   out += noted_values(rows);
   return out.empty() ? "<p>No value of this profile was measured in two ways.</p>\n" : out;
 }
 
-// How many runs did not end well, and what became of it.
+// How many runs failed, and which experiments another run completed.
 std::string bad_runs_text(const Observations& all, size_t bad) {
-  std::set<std::string> lost, made_good;
+  std::set<std::string> lost, completed;
   for (const Ending& e : all.endings)
     if (e.outcome != Outcome::done)
-      (all.finished(e.experiment) ? made_good : lost).insert(e.experiment);
-  std::string out =
-      fmt::format("{} of {} runs of experiments did not end well.", bad, all.endings.size());
-  if (!made_good.empty())
-    out += fmt::format(" Another run did what was to be done of: {}.", fmt::join(made_good, ", "));
+      (all.finished(e.experiment) ? completed : lost).insert(e.experiment);
+  std::string out = fmt::format("{} of {} runs of experiments failed.", bad, all.endings.size());
+  if (!completed.empty())
+    out += fmt::format(" A later run completed: {}.", fmt::join(completed, ", "));
   if (!lost.empty())
     out += fmt::format(
-        " Nothing is inferred from: {}. Their samples stand in the charts; --resume runs them "
+        " Nothing is inferred from: {}. Their samples are in the charts; --resume runs them "
         "again.",
         fmt::join(lost, ", "));
   return "<p>" + html(out) + "</p>\n";
 }
 
-std::string course(const Source& source) {
+std::string experiment_endings(const Source& source) {
   constexpr std::array<const char*, 5> kOutcomes = {"done", "failed", "crashed", "timed out",
                                                     "cancelled"};
   std::vector<Cells> rows, bad;
@@ -284,10 +282,10 @@ std::string course(const Source& source) {
   }
   const Cells head = {"experiment", "ended", "took", "reason"};
   std::string out =
-      bad.empty() ? fmt::format("<p>All {} runs of experiments ended well.</p>\n", rows.size())
-                  : bad_runs_text(source.all, bad.size()) +
-                        table_of({"experiment", "ended", "took", "reason", "done in the end"}, bad,
-                                 "values bad");
+      bad.empty()
+          ? fmt::format("<p>All {} runs of experiments completed.</p>\n", rows.size())
+          : bad_runs_text(source.all, bad.size()) +
+                table_of({"experiment", "ended", "took", "reason", "completed"}, bad, "values bad");
   if (const std::string doubts = doubts_of(source.all); !doubts.empty())
     out += "<p>Times: " + html(doubts) + ".</p>\n";
   return out + fmt::format("<details><summary>All {} runs of experiments</summary>\n{}</details>\n",
@@ -334,7 +332,7 @@ std::string chart_values(const Chart& chart) {
   double most = 0;
   std::vector<const Series*> columns;
   for (const Series& s : chart.series) {
-    if (s.line.empty() || s.line.front().n == 0) continue;  // what was drawn, not sampled
+    if (s.line.empty() || s.line.front().n == 0) continue;  // drawn, not sampled
     for (const Estimate& e : s.line) {
       by_x[e.x].push_back({columns.size(), &e});
       most = std::max(most, e.y);

@@ -10,11 +10,11 @@
 namespace assay::probe {
 namespace {
 
-// Of a single run. A simulated device has no host that keeps it.
+// Of a single run. A simulated device has no host that delays it.
 constexpr double kMore = 2, kLess = 4, kSimulatedLess = 2;  // times the other clock
 constexpr double kTick = 1e-3;                              // s that any clock may be off
-constexpr double kHanding = 2e-3;  // s per launch that handing it over may cost
-constexpr double kHost = 10e-3;    // s that the host may be late
+constexpr double kDispatchTime = 2e-3;                      // s of dispatch per launch
+constexpr double kHostDelay = 10e-3;                        // s that the host may be late
 
 // Of the check.
 constexpr double kLaunch = 5e-3;  // s of each launch
@@ -24,11 +24,11 @@ constexpr int kTries = 8;
 
 bool same(const Clocks& c) {
   return c.device < kSame * c.outside &&
-         c.outside < kSame * c.device + (c.simulated ? 0 : kHanding * c.launches);
+         c.outside < kSame * c.device + (c.simulated ? 0 : kDispatchTime * c.launches);
 }
 
-// By both clocks: what the many take more than the few. Nothing where one of the runs can not have
-// been.
+// By both clocks: the time of the many less that of the few. A run that is impossible is returned
+// itself.
 Clocks difference(Bench& bench, const runtime::Launch& launch) {
   const auto clocks = [&](int n) {
     bench.run(std::vector<runtime::Launch>(static_cast<size_t>(n), launch));
@@ -47,8 +47,8 @@ Belief belief_in(const Clocks& c) {
     return c.device <= kMore * c.outside && c.outside <= kSimulatedLess * c.device ? Belief::good
                                                                                    : Belief::none;
   if (!(c.device <= kMore * c.outside + kTick)) return Belief::none;
-  return c.outside > kLess * c.device + kHanding * c.launches + kHost ? Belief::doubtful
-                                                                      : Belief::good;
+  return c.outside > kLess * c.device + kDispatchTime * c.launches + kHostDelay ? Belief::doubtful
+                                                                                : Belief::good;
 }
 
 std::string text_of(const Clocks& c) {

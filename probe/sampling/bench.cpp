@@ -20,23 +20,23 @@ namespace assay::probe {
 namespace {
 
 constexpr double kWindow = 0.2;
-constexpr double kSentinelSample = 40e-6;  // short: fits between two interruptions
+constexpr double kSentinelSample = 40e-6;  // short: fits between two interrupts
 constexpr size_t kSentinelRuns = 3;
 constexpr const char* kSentinelKey = "sentinel";
-constexpr int64_t kPartBefore =
-    8;  // such a part of a job runs right before it, where a run's beginning is not like the rest
-constexpr double kLeastOfWanted =
-    0.5;  // of the length a sample was to have, chosen: a clock that rises is no neighbour
-constexpr int kOverheadRuns = 20, kTimesOfNone = 9;
-// On simulated devices a sample needs no length, since clocks there are exact and noise comes once
-// a launch: of what takes long to simulate rather many short ones. Counted by what is simulated,
-// never by our own clock, so that a seed gives the same samples on every machine.
+// A warm-up of this part of a job, where the beginning of a run differs.
+constexpr int64_t kWarmUpPart = 8;
+// Of a sample's intended length (chosen): below it the clock rose, which is no disturbance.
+constexpr double kLeastOfWanted = 0.5;
+constexpr int kOverheadRuns = 20, kSetupRuns = 9;
+// Simulated samples need no length: clocks are exact, and noise is drawn once a launch. So slow
+// simulations take many short samples. Their number depends on the simulated work, not on our
+// clock: a seed gives the same samples on every machine.
 constexpr double kSimulatedShorter = 10;
 constexpr int kMostSimulated = 24;
 constexpr int64_t kLittleWork = 1'000'000, kMuchWork = 400'000;  // operations
-constexpr int kAgain = 3;           // times that a doubtful sample is taken again
-constexpr double kEnough = 0.7;     // of the length a sample is to have
-constexpr double kOverheads = 10;   // a sample is at least that many times what launching it takes,
+constexpr int kMaxRepeats = 3;                                   // of a doubtful sample
+constexpr double kEnough = 0.7;     // of the intended length of a sample
+constexpr double kOverheads = 10;   // a sample takes at least that many times the launch overhead,
 constexpr double kShortest = 1e-9;  // and never nothing
 
 constexpr int64_t kParameterBytes = 4 << 20, kParameterStep = 64;
@@ -75,7 +75,7 @@ Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels,
       threads_(device.threads),
       simulated_(device.simulated),
       host_(device.fact("class") != "gpu"),
-      handed_(device.in_sequence && host_ && !simulated_),
+      helper_dispatches_(device.in_sequence && host_ && !simulated_),
       largest_(largest_buffer_of(device)),
       foreign_(host_ ? 1 : 0) {
   for (size_t i = 0; i < kernels.size(); ++i) kernels_[kernels[i].name] = static_cast<int>(i);
@@ -83,7 +83,7 @@ Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels,
   if (threads_) measure_overhead();
 }
 
-// What a launch takes that does nothing. Where units of ours run the groups it is nothing.
+// The time of an empty launch. Where the host's threads are the units it is zero.
 void Bench::measure_overhead() {
   Job empty;
   empty.kernel = "nothing";
@@ -127,8 +127,8 @@ int Bench::allocate(int64_t bytes) {
   return *buffer;
 }
 
-// Written once; when the buffer is full it begins anew, since a launch is made right before it
-// runs.
+// Written once. When the buffer is full it begins anew, since a launch runs directly after it is
+// made.
 runtime::BufferRange Bench::place(const std::vector<double>& parameters) {
   if (parameters_ < 0) parameters_ = allocate(kParameterBytes);
   const auto found = placed_.find(parameters);
@@ -163,8 +163,8 @@ runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches) {
   Result<runtime::RunTimes> times = module_.run(launches, {});
   const double outside = read_wall() - start;
   if (!times) fail(times.diags());
-  const std::vector<double>& said =
-      simulated_ ? times->steps.at(0) : times->busy.at(0);  // a simulated total counts steps
+  // A simulated total counts steps.
+  const std::vector<double>& said = simulated_ ? times->steps.at(0) : times->busy.at(0);
   clocks_ = {std::accumulate(said.begin(), said.end(), 0.0),
              simulated_ ? times->total.at(0) : outside, static_cast<int>(launches.size()),
              simulated_};
@@ -180,7 +180,7 @@ Result<double> Bench::run_recorded(std::span<const runtime::Launch> launches) {
   const auto times = module_.run(launches, options);
   if (!times) return times.diags();
   clocks_ = {times->total.at(0), times->total.at(0), 1,
-             true};  // there is no other clock to hold it against
+             true};  // there is no other clock to compare
   return times->total.at(0);
 }
 
@@ -196,10 +196,10 @@ std::vector<double> Bench::run(std::span<const runtime::Launch> launches) {
   return seconds;
 }
 
-double Bench::time_of_none(const Job& job) {
+double Bench::setup_time(const Job& job) {
   const runtime::Launch none = launch(job, 0);
   std::vector<double> times;
-  for (int i = 0; i < kTimesOfNone; ++i) times.push_back(run({&none, 1}).at(0));
+  for (int i = 0; i < kSetupRuns; ++i) times.push_back(run({&none, 1}).at(0));
   return quantile(std::move(times), 0.5);
 }
 
@@ -210,7 +210,7 @@ std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) 
 double Bench::target_of(const Job& job) const {
   const double wanted =
       simulated_ && (threads_ || !job.settles) ? job.target_s / kSimulatedShorter : job.target_s;
-  return std::max(wanted, kOverheads * overhead_) + kOverheads * job.before;
+  return std::max(wanted, kOverheads * overhead_) + kOverheads * job.setup_s;
 }
 
 int64_t Bench::amount_for(const std::string& key, const Job& job) {
@@ -223,7 +223,7 @@ int64_t Bench::amount_for(const std::string& key, const Job& job) {
     const int64_t executed = executed_;
     double t = run({&l, 1}).at(0);
     if (!simulated_)
-      t = std::min(t, run({&l, 1}).at(0));  // an interrupted run would cut samples short
+      t = std::min(t, run({&l, 1}).at(0));  // an interrupted run would make samples too short
     if (t >= kEnough * target) break;
     const double affordable = static_cast<double>(kMuchWork) /
                               static_cast<double>(std::max<int64_t>(1, executed_ - executed));
@@ -246,7 +246,7 @@ Job Bench::sentinel_job(int units, double target_s) const {
   return job;
 }
 
-void Bench::look_at_others() {
+void Bench::update_foreign() {
   if (!host_) return;
   const CpuTimes now = read_cpu_times();
   if (now.wall - window_start_.wall < kWindow) return;
@@ -254,35 +254,34 @@ void Bench::look_at_others() {
   window_start_ = now;
 }
 
-// What is doubtful to the end is a host that others keep: all of the sample is.
-double Bench::believed(const std::function<double()>& run, double& waiting) {
+// Still doubtful after all repeats: the host is busy, and the whole sample counts as disturbed.
+double Bench::trusted_sample(const std::function<double()>& run, double& waiting) {
   for (int again = 0;; ++again) {
     const CpuTimes before = simulated_ ? CpuTimes{} : read_cpu_times();
     worst_ = Belief::good;
     const double out = run();
     waiting = simulated_ ? 0 : worst_ == Belief::good ? kept_waiting(before, read_cpu_times()) : 1;
-    if (worst_ == Belief::good || (again == kAgain && worst_ == Belief::doubtful)) return out;
-    if (again == kAgain) fail({error(kNoTrust + (": " + text_of(clocks_)))});
-    ++taken_again_;
+    if (worst_ == Belief::good || (again == kMaxRepeats && worst_ == Belief::doubtful)) return out;
+    if (again == kMaxRepeats) fail({error(kNoTrust + (": " + text_of(clocks_)))});
+    ++repeated_samples_;
   }
 }
 
 void Bench::sample(Observation& o, const std::function<double()>& run) {
   double waiting = 0;
-  o.samples.push_back(believed(run, waiting));
+  o.samples.push_back(trusted_sample(run, waiting));
   ++samples_;
   if (simulated_) {
     o.foreign = kNobody;
     return;
   }
   o.disturbed.push_back(waiting);
-  look_at_others();
+  update_foreign();
   o.foreign = std::max(o.foreign, foreign_);
 }
 
-// A block is taken again, once, when it turns out that its amounts were found while others held the
-// processor: what takes half of what was wanted, and less, is too short to be told from its own
-// launch.
+// A block is repeated once if its amounts were calibrated while others used the processor. A sample
+// of half the intended length or less is too short compared with its launch.
 Observation Bench::measure(const std::string& experiment, const std::string& what,
                            const Conditions& at, const Job& job) {
   Observation o{experiment, what, at, "s", {}, {}, 0, {}};
@@ -297,30 +296,29 @@ bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
   const int64_t amount = amount_for(key, job);
   const Job tick = sentinel_job(1, kSentinelSample);
   const int64_t ticks = amount_for(kSentinelKey, tick);
-  const size_t here = handed_ ? 1 : 0;
+  const size_t here = helper_dispatches_ ? 1 : 0;
   std::vector<runtime::Launch> list(here + 1 + kSentinelRuns, launch(tick, ticks));
   std::vector<double> sentinels;
   double least = std::numeric_limits<double>::infinity();
   const int64_t executed = executed_;
   int64_t last = -1;
   const auto more = [&](int i) {
-    const bool remembered =
-        std::exchange(last, executed_) == executed_;  // a sample that cost nothing
+    const bool remembered = std::exchange(last, executed_) == executed_;  // a memoised sample
     if (i < (simulated_ ? job.simulated : job.samples)) return true;
     return simulated_ && i < kMostSimulated && (remembered || executed_ - executed < kLittleWork);
   };
   for (int i = 0; more(i); ++i)
     sample(o, [&] {
-      if (handed_) list[0] = launch(job, std::max<int64_t>(1, amount / kPartBefore));
-      list[here] = launch(job, amount);  // each time: a job may move on through its buffer
+      if (helper_dispatches_) list[0] = launch(job, std::max<int64_t>(1, amount / kWarmUpPart));
+      list[here] = launch(job, amount);  // each time: a job may advance through its buffer
       const std::vector<double> times = run(list);
       least = std::min(least, times[here]);
       sentinels.insert(sentinels.end(), times.end() - kSentinelRuns, times.end());
-      return std::max(times[here] - job.before, kShortest) /
+      return std::max(times[here] - job.setup_s, kShortest) /
              (static_cast<double>(amount) * job.work);
     });
   const double least_tick = *std::min_element(sentinels.begin(), sentinels.end());
-  // What disturbs a core's own queue only slows it down; a device's timestamps are off both ways.
+  // Disturbance only slows a core's own queue down; a device's timestamps deviate both ways.
   o.clock_hz = static_cast<double>(ticks) * tick.work /
                quantile(std::move(sentinels), threads_ || simulated_ ? 0.5 : 0);
   const bool long_enough = amount >= most_of(job) || least >= kLeastOfWanted * target_of(job);

@@ -1,5 +1,5 @@
-// Taking samples inside a worker: calibrates how much work one sample holds, runs it, watches who
-// else used the machine meanwhile, and puts a sentinel next to every block of samples.
+// Takes samples inside a worker: calibrates the work of a sample, runs it, records how others used
+// the machine meanwhile, and puts a sentinel next to every block of samples.
 #pragma once
 
 #include <algorithm>
@@ -17,53 +17,51 @@
 namespace assay::probe {
 
 // What one sample runs: `amount` iterations (or passes) of `kernel` in each of `groups` groups at
-// once. Where units have queues, a group runs on a unit of its own; elsewhere the device deals them
-// out.
+// once. Where units have queues, each group has a unit; elsewhere the device schedules them.
 struct Job {
   std::string kernel;
   std::vector<runtime::BufferRange> arguments;  // without the parameters
   int groups = 1;
   int first_unit = 0;  // where units have queues: the one that runs the first group
-  std::function<std::vector<double>(int64_t amount)>
-      parameters;  // asked anew for every sample; none: the amount
-  std::function<std::vector<ir::Queue>(int64_t amount)>
-      queues;         // of a kernel that has no parameters
-  double before = 0;  // seconds of a sample that are not measured
-  double work = 1;    // what a sample is divided by, per amount: steps, operations, bytes
-  int64_t most = 1;   // largest amount the kernel can be asked for
-  int64_t loops = 1;  // iterations of all its loops per amount: some devices end longer ones early
+  // Computed for every sample; none: the amount.
+  std::function<std::vector<double>(int64_t amount)> parameters;
+  // Of a kernel that has no parameters.
+  std::function<std::vector<ir::Queue>(int64_t amount)> queues;
+  double setup_s = 0;  // of a sample, deducted
+  double work = 1;     // divisor of a sample, per amount: steps, operations, bytes
+  int64_t most = 1;    // largest amount the kernel can be asked for
+  int64_t loops = 1;   // iterations of all its loops per amount: some devices end long loops early
   double target_s = 1e-3;  // length of one sample
-  bool settles = true;     // simulating it takes no longer for being long
-  int samples = 3;         // per block,
-  int simulated =
-      3;  // of simulated devices, whatever they take to simulate; more of what is soon simulated
+  bool settles = true;  // the simulator extrapolates a steady state, so that length costs nothing
+  int samples = 3;      // per block,
+  int simulated = 3;    // the same of simulated devices; more if they are fast to simulate
 };
 
 class Bench {  // invariant: a loaded module with the sentinel calibrated
  public:
-  // A failed run throws, which ends the worker: that is what workers are for (worker.h).
+  // A failed run throws, which ends the worker (worker.h).
   Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels,
         const runtime::DeviceInfo& device);
 
-  // One block of samples, a sentinel right behind each: it sees the clock the sample ran at (wide
-  // vectors lower it on some cores, and it takes a while to rise again).
+  // One block of samples with a sentinel directly after each, which shows the clock of the sample.
+  // Wide vectors lower it on some cores, and it recovers slowly.
   Observation measure(const std::string& experiment, const std::string& what, const Conditions& at,
                       const Job& job);
 
-  // Adds a sample to a block: what `run` returns, with who else ran meanwhile. Taken again where
-  // the device's times are not to be believed (belief.h); throws where they never are.
+  // Adds a sample to a block: what `run` returns, and how others used the machine meanwhile.
+  // Repeated where the device's times are implausible (belief.h); throws where they always are.
   void sample(Observation& o, const std::function<double()>& run);
 
   // Runs a list of launches once. Seconds: of the kernels themselves; of the steps, launching
   // included.
-  std::vector<double> run(std::span<const runtime::Launch> launches);  // less what launching takes
+  std::vector<double> run(std::span<const runtime::Launch> launches);  // without launch overhead
   std::vector<double> run_steps(std::span<const runtime::Launch> launches);
-  double time_of_none(const Job& job);  // what a launch takes that does the job's setting up and
-                                        // none of its work: the median
-  // Recorded and handed over as one, the second time: seen from outside. Errors: the device records
+  // Median time of a launch that does the job's setup and none of its work.
+  double setup_time(const Job& job);
+  // Recorded and submitted as one, the second time: timed by the host. Errors: the device records
   // nothing.
   Result<double> run_recorded(std::span<const runtime::Launch> launches);
-  double run_waited_for(std::span<const runtime::Launch> launches);  // seen from outside
+  double run_waited_for(std::span<const runtime::Launch> launches);  // timed by the host
   runtime::Launch launch(const Job& job, int64_t amount);
   int64_t amount_for(const std::string& key, const Job& job);
   void limit_loops(int64_t iterations) { most_ = iterations; }  // the device ends longer ones early
@@ -72,8 +70,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   }                                                 // 0: not even one
   const Clocks& clocks() const { return clocks_; }  // of the last run
   int samples() const { return samples_; }          // taken,
-  int taken_again() const {
-    return taken_again_;
+  int repeated_samples() const {
+    return repeated_samples_;
   }                                              // of them, since the device's times were doubtful
   double overhead() const { return overhead_; }  // of a launch whose lanes are threads, s
   bool simulated() const { return simulated_; }
@@ -81,9 +79,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
 
   Job sentinel_job(int units, double target_s) const;
 
-  // Bytes of a buffer that kernels are shown, as the device says (OpenCL:
-  // CL_DEVICE_MAX_MEM_ALLOC_SIZE; Vulkan: maxStorageBufferRange): beyond, some read 0. What is
-  // larger is refused.
+  // Largest buffer in bytes, by the device (OpenCL: CL_DEVICE_MAX_MEM_ALLOC_SIZE; Vulkan:
+  // maxStorageBufferRange). Reads beyond may return 0, so larger ones are refused.
   int64_t largest_buffer() const { return largest_; }
   int allocate(int64_t bytes);
   runtime::Module& module() { return module_; }
@@ -95,32 +92,32 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
 
  private:
   runtime::RunTimes run_once(std::span<const runtime::Launch> launches);
-  double believed(const std::function<double()>& run, double& waiting);
+  double trusted_sample(const std::function<double()>& run, double& waiting);
   void measure_overhead();
   double target_of(const Job& job) const;  // s a sample is to take
-  bool take_block(Observation& o, const std::string& key,
-                  const Job& job);  // false: too short, its amounts are forgotten
-  void look_at_others();            // renews foreign_ when a window is over
+  // false: too short; its amounts are calibrated anew
+  bool take_block(Observation& o, const std::string& key, const Job& job);
+  void update_foreign();  // renews foreign_ when a window is over
   runtime::BufferRange place(const std::vector<double>& parameters);
 
   runtime::Module& module_;
-  const bool threads_;    // lanes are: the device deals out the groups
-  const bool simulated_;  // nobody can disturb it
+  const bool threads_;    // lanes are threads: the device schedules the groups
+  const bool simulated_;  // not disturbed
   const bool host_;       // its units are this machine's processors, which others use, too
-  const bool handed_;  // by a thread beside them, which is on one unit's core until it sleeps: 10
-                       // us of what a run begins with
+  // A dispatching thread shares one unit's core for the first 10 us of a run.
+  const bool helper_dispatches_;
   const int64_t largest_;  // bytes of a buffer
-  double overhead_ = 0;    // already taken off what is measured
+  double overhead_ = 0;    // deducted from samples
   int64_t executed_ = 0;   // operations of simulators so far
   int64_t most_ = int64_t{1} << 40;
-  int parameters_ = -1;  // a buffer of all that were asked for
+  int parameters_ = -1;  // a buffer of all parameters so far
   int64_t parameters_end_ = 0;
   std::map<std::vector<double>, int64_t> placed_;
   std::map<std::string, int> kernels_;
   std::map<std::string, int64_t> amounts_;
   Clocks clocks_;
   Belief worst_ = Belief::good;  // of the runs of a sample
-  int samples_ = 0, taken_again_ = 0;
+  int samples_ = 0, repeated_samples_ = 0;
   CpuTimes window_start_;
   double foreign_;  // share of the machine others used in the last whole window; 1: none yet
 };

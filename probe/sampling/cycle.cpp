@@ -20,8 +20,8 @@ std::vector<int64_t> shuffled(int64_t n, std::mt19937_64& random) {
   return v;
 }
 
-// Visits node numbers block by block, each block in an order of its own: one order for all of them
-// is a pattern that prefetchers do learn.
+// Visits nodes block by block, each block in an order of its own: prefetchers learn an order that
+// all blocks share.
 template <class F>
 void visit(const Cycle& c, std::mt19937_64& random, F&& f) {
   const int64_t block = c.block > 0 ? std::min(c.block, c.nodes) : c.nodes;
@@ -33,8 +33,8 @@ void visit(const Cycle& c, std::mt19937_64& random, F&& f) {
   }
 }
 
-// Nodes of a page apart would meet in few sets of a cache: each lies some lines into its page.
-// Whatever bits of its number choose the sets, any nodes in a row take all places once.
+// Nodes at a stride of a page would map to few sets: each is some lines into its page. Consecutive
+// nodes use all places equally, whatever address bits choose the sets.
 int64_t byte_in_page(const Cycle& c, int64_t node) {
   if (c.spread <= 0) return 0;
   const int64_t places = std::max<int64_t>(1, kPage / c.spread);
@@ -92,7 +92,7 @@ std::vector<int64_t> write_cycles(Bench& bench, int buffer, const Cycle& cycle, 
   std::vector<runtime::Word> words;
   words.reserve(static_cast<size_t>(cycle.nodes));
   std::vector<int64_t> first, previous;
-  size_t turn = 0;
+  size_t chain = 0;
   visit(cycle, random, [&](int64_t node) {
     const int64_t byte = byte_of(cycle, node);
     if (first.size() < static_cast<size_t>(chains)) {
@@ -100,9 +100,9 @@ std::vector<int64_t> write_cycles(Bench& bench, int buffer, const Cycle& cycle, 
       previous.push_back(byte);
       return;
     }
-    words.push_back({previous[turn], byte / kElement});
-    previous[turn] = byte;
-    turn = (turn + 1) % previous.size();
+    words.push_back({previous[chain], byte / kElement});
+    previous[chain] = byte;
+    chain = (chain + 1) % previous.size();
   });
   for (size_t c = 0; c < first.size(); ++c) {
     words.push_back({previous[c], first[c] / kElement});
@@ -129,23 +129,23 @@ Job chase_job(const ChaseArea& area, int units, double target_s) {
   job.work = kChaseSteps;
   job.most = kMaxIterations;
   job.target_s = target_s;
-  job.settles = false;  // every hop goes elsewhere
+  job.settles = false;  // every hop is different
   return job;
 }
 
-void go_round_first(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops) {
+void add_warm_lap(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops) {
   constexpr int64_t kMostHops = 8192;  // half a MiB of lines of 64 bytes: no first level is larger
   constexpr int64_t kMostHopsOfProcessor = 32768;  // two MiB: hardly a cache of one core's is
   const bool processor = device.fact("class") == "cpu";
   if (!device.threads || device.simulated || hops > (processor ? kMostHopsOfProcessor : kMostHops))
     return;
-  const auto hops_of_turn = static_cast<int64_t>(job.work);
-  const int64_t lap = hops / hops_of_turn + 1;
+  const auto hops_per_iteration = static_cast<int64_t>(job.work);
+  const int64_t lap = hops / hops_per_iteration + 1;
   job.parameters = [lap](int64_t amount) {
     return std::vector<double>{static_cast<double>(amount + lap)};
   };
   job.most -= lap;
-  job.before = bench.time_of_none(job);
+  job.setup_s = bench.setup_time(job);
 }
 
 }  // namespace assay::probe

@@ -1,16 +1,16 @@
-// Pointer cycles for latency: a single random cycle through all nodes of a footprint, so that each
-// access needs the one before and no prefetcher can guess it.
+// Pointer cycles for latency: one random cycle through all nodes of a footprint. Each load depends
+// on the one before, and no prefetcher can predict it.
 //
 // The order is random inside blocks of neighbouring nodes and random between blocks. A block is
-// visited whole before the next one, so that address translation costs one miss per page and visit
-// instead of one per access: what the curve shows is the caches (as `multichase -T`,
+// visited whole before the next one. So address translation costs one miss per page and visit
+// instead of one per access, and the curve shows the caches (as `multichase -T`,
 // github.com/google/multichase, does). Cyclic order makes the reuse distance of every line the
-// whole footprint, whatever the order.
+// whole footprint.
 //
-// Small blocks help prefetchers: when all lines of a few pages are wanted soon, fetching neighbours
-// pays, and far memory looks up to three times as near as it is. Blocks therefore grow with the
-// footprint (up to 1024 pages), and the latency of a level is taken from sparse cycles: every
-// fourth line, blocks of 512 pages.
+// Small blocks help prefetchers: when all lines of a few pages are used soon, fetching neighbours
+// pays, and far memory looks up to three times as fast as it is. Blocks therefore grow with the
+// footprint (up to 1024 pages). The latency of a level is taken from sparse cycles: every fourth
+// line, blocks of 512 pages.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ struct Cycle {
   int64_t nodes = 0;
   int64_t stride = 64;  // bytes from node to node
   int64_t block = 0;    // nodes of a block; 0: one block
-  int64_t second = 0;   // > 0: each node is a pair, the second element so many bytes further
-  bool drift = false;   // the stride is longer by a little: after all nodes by one stride, so that
-                        // all sets are used alike
-  int64_t spread =
-      0;  // > 0: nodes lie a multiple of it further, within their page and over all cache sets
+  int64_t second = 0;   // > 0: each node is a pair; the distance of its second element in bytes
+  // The stride is slightly longer, by one stride over all nodes, so that all sets are used equally.
+  bool drift = false;
+  // > 0: nodes are offset by multiples of it within their page, over all cache sets
+  int64_t spread = 0;
 };
 
-// Where a node lies.
+// Byte offset of a node.
 int64_t byte_of(const Cycle& cycle, int64_t node);
 
 // Every line, for capacities. Blocks are a quarter of the footprint within 64 .. 1024 pages.
@@ -43,11 +43,11 @@ Cycle dense_cycle(int64_t bytes, int64_t line);
 // Every fourth line, for latencies. Caches indexed by address bits show the same capacities.
 Cycle sparse_cycle(int64_t bytes, int64_t line);
 
-// Writes the cycle into `buffer` in visiting order; returns the element the visit starts with.
+// Writes the cycle into `buffer` in visiting order; returns the first element of the visit.
 int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random);
 
-// As many cycles side by side, which share the nodes out evenly and go through the blocks together;
-// each one's first element.
+// Several independent cycles, which divide the nodes evenly and advance through the blocks
+// together; the first element of each.
 std::vector<int64_t> write_cycles(Bench& bench, int buffer, const Cycle& cycle, int chains,
                                   std::mt19937_64& random);
 
@@ -61,9 +61,9 @@ struct ChaseArea {
 // Hops on `units` units, each from its own slot's state.
 Job chase_job(const ChaseArea& area, int units, double target_s);
 
-// Where lanes are threads a launch begins with first-level caches empty: all of a short way is gone
-// once before what is measured begins. Where they are threads on a processor it may also run on
-// another core than the one before, whose caches hold other lines: of a longer way, too.
-void go_round_first(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops);
+// Where lanes are threads, first-level caches are empty when a launch begins, so a lap of a short
+// cycle precedes the measurement. Threads of a processor may also run on another core than before,
+// with other lines in its caches; there longer cycles get a lap, too.
+void add_warm_lap(Bench& bench, const runtime::DeviceInfo& device, Job& job, int64_t hops);
 
 }  // namespace assay::probe

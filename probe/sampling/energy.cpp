@@ -6,7 +6,7 @@
 
 namespace assay::probe {
 
-// Packages are zones of one number; those of two lie inside of them.
+// Packages are zones of one number; zones of two numbers are parts of them.
 Energy read_energy(const std::string& root) {
   Energy all;
   std::error_code none;
@@ -17,7 +17,7 @@ Energy read_energy(const std::string& root) {
       continue;
     double microjoules = 0;
     if (!(std::ifstream(entry.path() / "energy_uj") >> microjoules))
-      return {0, "the energy counters of " + root + " may not be read by this user"};
+      return {0, "the energy counters of " + root + " are not readable by this user"};
     all.joules += microjoules * 1e-6;
     ++packages;
   }

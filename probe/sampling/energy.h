@@ -1,6 +1,6 @@
-// Energy counters of a processor's packages, as Linux' powercap shows them
-// (/sys/class/powercap/intel-rapl:N/energy_uj; AMD's processors have them under the same name).
-// Reads /sys only.
+// Energy counters of a processor's packages, by Linux' powercap
+// (/sys/class/powercap/intel-rapl:N/energy_uj; AMD's processors use the same name). Reads /sys
+// only.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace assay::probe {
 inline constexpr const char* kPowercap = "/sys/class/powercap";
 
 struct Energy {
-  double joules = 0;  // of all packages together, since some moment; runs over now and then
-  std::string why;    // it can not be told; "": it can
+  double joules = 0;  // of all packages together, since some moment; wraps around
+  std::string why;    // why there is no value; "": there is one
 };
 Energy read_energy(const std::string& root = kPowercap);
 

@@ -1,5 +1,5 @@
-// Kernels of one experiment alone: drivers that build kernels anew in every process would build
-// them for all experiments.
+// Kernels of one experiment alone: drivers that build kernels in every process would build them for
+// all experiments.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,19 @@
 namespace assay::probe {
 
 struct OwnKernels {
-  // In groups of `threads`; with what every bench needs.
+  // In groups of `threads`; with the kernels of every bench.
   OwnKernels(Session& s, std::vector<ir::Kernel> own, int threads)
       : kernels(with_bench(s, std::move(own))),
-        module(s.in_groups_of(kernels, threads)),
+        module(s.load_with_group_size(kernels, threads)),
         bench(*module, kernels, s.device) {
     bench.limit_loops(s.known.most_iterations);
   }
 
-  // Each launch on its own; where lanes are threads, in groups of one wave.
+  // Each launch by itself; where lanes are threads, in groups of one wave.
   OwnKernels(Session& s, std::vector<ir::Kernel> own)
       : kernels(with_bench(s, std::move(own))),
-        module(s.device.threads ? s.in_groups_of(kernels, s.known.lanes) : s.one_by_one(kernels)),
+        module(s.device.threads ? s.load_with_group_size(kernels, s.known.lanes)
+                                : s.one_by_one(kernels)),
         bench(*module, kernels, s.device) {
     bench.limit_loops(s.known.most_iterations);
   }
@@ -30,7 +31,7 @@ struct OwnKernels {
   // With an operation written in this form ("fma.f32", mad).
   OwnKernels(Session& s, std::vector<ir::Kernel> own, const hwdesc::NamedText& form)
       : kernels(with_bench(s, std::move(own))),
-        module(s.in_form(kernels, form)),
+        module(s.load_in_form(kernels, form)),
         bench(*module, kernels, s.device) {
     bench.limit_loops(s.known.most_iterations);
   }
@@ -47,7 +48,7 @@ struct OwnKernels {
   }
 };
 
-// Building took what there was: no further kernels. A quarter of what a worker may overrun.
+// Building used up the time: no further kernels. A quarter of what a worker may overrun.
 inline bool out_of_time(const Session& s) { return now_seconds() - s.started > s.seconds + 4; }
 
 }  // namespace assay::probe

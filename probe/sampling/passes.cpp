@@ -8,9 +8,8 @@
 namespace assay::probe {
 namespace {
 
-// Places spread evenly over a block, whatever parts of it groups take in step: multiples of the
-// golden ratio.
-int64_t place_of(int64_t group) {
+// Places spread evenly over a block, for any number of groups: multiples of the golden ratio.
+int64_t stagger_of(int64_t group) {
   constexpr double kGolden = 0.6180339887498949;
   const double at = static_cast<double>(group) * kGolden;
   return static_cast<int64_t>((at - std::floor(at)) * static_cast<double>(kPlaces));
@@ -19,14 +18,15 @@ int64_t place_of(int64_t group) {
 }  // namespace
 
 std::vector<double> pass_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first,
-                                    int groups, bool apart) {
+                                    int groups, bool staggered) {
   std::vector<double> out = {static_cast<double>(passes), static_cast<double>(blocks)};
   for (int64_t g = 0; g < groups; ++g)
-    out.push_back(static_cast<double>((first + part * g) * kPlaces + (apart ? place_of(g) : 0)));
+    out.push_back(
+        static_cast<double>((first + part * g) * kPlaces + (staggered ? stagger_of(g) : 0)));
   return out;
 }
 
-Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t blocks) {
+Job unit_pass(const Session& s, int unit, const char* access, int buffer, int64_t blocks) {
   Job job;
   job.kernel = access_name(access, s.known.lanes);
   job.arguments = {{buffer, 0}};
@@ -35,8 +35,9 @@ Job pass_of(const Session& s, int unit, const char* access, int buffer, int64_t 
   return job;
 }
 
-Job pass_over(const Session& s, const char* access, int buffer, int64_t blocks, int64_t first) {
-  Job job = pass_of(s, 0, access, buffer, blocks);
+Job all_units_pass(const Session& s, const char* access, int buffer, int64_t blocks,
+                   int64_t first) {
+  Job job = unit_pass(s, 0, access, buffer, blocks);
   job.groups = s.device.units;
   job.parameters = [blocks, first, units = s.device.units](int64_t passes) {
     return pass_parameters(passes, blocks, blocks, first, units);

@@ -39,7 +39,7 @@ PathChase::PathChase(Session& s, const char* experiment, ir::Space space, int64_
   state_ = own_.bench.allocate(std::max<int64_t>(64, int64_t{lanes_} * 4));
 }
 
-// No more of it than holds the nodes: of an image whole rows.
+// Only as much as holds the nodes: of an image whole rows.
 void PathChase::write(const std::vector<int32_t>& order) {
   for (size_t i = 0; i < order.size(); ++i)
     data_[static_cast<size_t>(order[i])] = order[(i + 1) % order.size()];
@@ -49,25 +49,25 @@ void PathChase::write(const std::vector<int32_t>& order) {
 }
 
 std::vector<int32_t> PathChase::places(const std::vector<int32_t>& order, int64_t hops,
-                                       bool apart) const {
+                                       bool divergent) const {
   std::vector<int32_t> out;
   for (int64_t l = 0; l < lanes_; ++l)
-    out.push_back(
-        order[static_cast<size_t>((hops + (apart ? l : 0)) % static_cast<int64_t>(order.size()))]);
+    out.push_back(order[static_cast<size_t>((hops + (divergent ? l : 0)) %
+                                            static_cast<int64_t>(order.size()))]);
   return out;
 }
 
-void PathChase::check(const std::vector<int32_t>& order, int64_t hops, bool apart) {
+void PathChase::check(const std::vector<int32_t>& order, int64_t hops, bool divergent) {
   std::vector<int32_t> now(static_cast<size_t>(lanes_));
   own_.module->read({state_, 0}, std::as_writable_bytes(std::span(now)));
-  if (now != places(order, hops, apart))
-    fail({error(fmt::format("a chase of the experiment '{}' left its cycle", experiment_))});
+  if (now != places(order, hops, divergent))
+    fail({error(fmt::format("a chase of the experiment '{}' ended at a wrong node", experiment_))});
 }
 
 double PathChase::measure(const char* what, const Conditions& at, const std::vector<int32_t>& order,
-                          bool apart) {
+                          bool divergent) {
   write(order);
-  const std::vector<int32_t> begins = places(order, 0, apart);
+  const std::vector<int32_t> begins = places(order, 0, divergent);
   own_.module->write({state_, 0}, std::as_bytes(std::span(begins)));
   Job job;
   job.kernel = "path_chase";
@@ -75,12 +75,12 @@ double PathChase::measure(const char* what, const Conditions& at, const std::vec
   job.work = kPathHops;
   job.most = kMaxIterations;
   job.target_s = kTarget;
-  const int64_t turns =
+  const int64_t iterations =
       std::min(own_.bench.most_of(job), static_cast<int64_t>(order.size()) / kPathHops + 1);
-  const runtime::Launch pass = own_.bench.launch(job, turns);
+  const runtime::Launch pass = own_.bench.launch(job, iterations);
   own_.bench.run({&pass, 1});
-  check(order, turns * kPathHops, apart);
-  go_round_first(own_.bench, s_.device, job, static_cast<int64_t>(order.size()));
+  check(order, iterations * kPathHops, divergent);
+  add_warm_lap(own_.bench, s_.device, job, static_cast<int64_t>(order.size()));
   const Observation o = own_.bench.measure(experiment_, what, at, job);
   s_.emit(o);
   return *std::min_element(o.samples.begin(), o.samples.end());

@@ -1,4 +1,4 @@
-// A chase through one argument, of whatever space, in an order that is given: what experiments on
+// A chase through one argument in any address space, in a given order: what experiments on
 // constants and images share.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace assay::probe {
 
-// A number that the device says of itself; 0: it does not.
+// A number among the device's facts; 0: none.
 int64_t number_said(const Session& s, const char* fact);
 
 class PathChase {  // invariant: nodes_ holds the cycle that was measured last
@@ -18,16 +18,17 @@ class PathChase {  // invariant: nodes_ holds the cycle that was measured last
   // Elements of 4 bytes; of an image rows of kImageRow texels.
   PathChase(Session& s, const char* experiment, ir::Space space, int64_t elements);
 
-  // All lanes begin at the first node, or (`apart`) each at one of its own. The samples are
-  // emitted, the fastest of them is returned. Fails where a lane does not end where it must: an
-  // image that was read at its border, or as another one.
+  // All lanes begin at the first node, or (`divergent`) each at one of its own. The samples are
+  // emitted, the fastest of them is returned. Fails where a lane ends at a wrong node, as with an
+  // image that was read at its border, or another image.
   double measure(const char* what, const Conditions& at, const std::vector<int32_t>& order,
-                 bool apart = false);
+                 bool divergent = false);
 
  private:
   void write(const std::vector<int32_t>& order);
-  void check(const std::vector<int32_t>& order, int64_t hops, bool apart);
-  std::vector<int32_t> places(const std::vector<int32_t>& order, int64_t hops, bool apart) const;
+  void check(const std::vector<int32_t>& order, int64_t hops, bool divergent);
+  std::vector<int32_t> places(const std::vector<int32_t>& order, int64_t hops,
+                              bool divergent) const;
 
   Session& s_;
   const char* experiment_;

@@ -12,19 +12,19 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-bool Session::goes_on() const { return turns > 0 || now_seconds() - started < seconds; }
+bool Session::time_left() const { return fixed_rounds > 0 || now_seconds() - started < seconds; }
 
-bool Session::another(int round) const {
-  return round == 0 || (turns > 0 ? round < turns : goes_on());
+bool Session::wants_round(int round) const {
+  return round == 0 || (fixed_rounds > 0 ? round < fixed_rounds : time_left());
 }
 
 void Session::rounds(size_t points, const std::function<void(size_t)>& measure) {
   std::vector<size_t> order(points);
   std::iota(order.begin(), order.end(), size_t{0});
-  for (int round = 0; another(round); ++round) {
+  for (int round = 0; wants_round(round); ++round) {
     std::shuffle(order.begin(), order.end(), random);
     for (const size_t i : order) {
-      if (round > 0 && !goes_on()) return;
+      if (round > 0 && !time_left()) return;
       measure(i);
     }
   }
@@ -33,8 +33,8 @@ void Session::rounds(size_t points, const std::function<void(size_t)>& measure) 
 namespace {
 
 constexpr double kSettled = 0.97, kPart = 0.02;  // of the pass before; of the experiment's time
-constexpr int64_t kWarmWork =
-    2'000'000;  // operations, of simulated devices: what settles at all settles in a few passes
+// Operations, of simulated devices: those that settle do so in a few passes.
+constexpr int64_t kWarmWork = 2'000'000;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void Session::warm_up(const runtime::Launch& pass) {
 
 void Session::emit(const Observation& o) {
   send(to_line(o));
-  if (behind) behind(o);
+  if (after_block) after_block(o);
 }
 void Session::fact(const std::string& name, const std::string& text) { send(to_line(name, text)); }
 

@@ -19,35 +19,36 @@ namespace assay::probe {
 struct Session {
   Bench& bench;
   const runtime::DeviceInfo& device;
-  const Observations& earlier;  // of this and earlier probes
-  Known known;                  // inferred from `earlier`
-  double seconds;               // this experiment's share of the budget, from `started` on
-  int turns;  // of a simulated device: how many rounds, whatever time they take; 0: by the clock
+  const Observations& earlier;          // of this and earlier probes
+  Known known;                          // inferred from `earlier`
+  double seconds;                       // this experiment's share of the budget, from `started` on
+  int fixed_rounds;                     // of a simulated device; 0: by the clock
   double started;                       // steady clock
   int64_t max_bytes;                    // largest buffer
   std::vector<int> lanes;               // f32 lanes that kernels have, ascending
   std::span<const ir::Kernel> kernels;  // of the bench
-  // Some of them again, each launch on its own.
+  // Some of them again, each launch by itself.
   std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>)> one_by_one;
   Send send;
-  std::mt19937_64 random;                               // seeded: the order of points repeats
-  std::function<void(const Observation&)> behind = {};  // called with every block that was sent
+  std::mt19937_64 random;  // seeded: the order of points repeats
+  // Called with every block that was sent.
+  std::function<void(const Observation&)> after_block = {};
   // Kernels in groups of so many threads.
   std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>, int threads)>
-      in_groups_of = {};
+      load_with_group_size = {};
   // Kernels with an operation written in another form.
   std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>,
                                                  const hwdesc::NamedText& form)>
-      in_form = {};
+      load_in_form = {};
 
   // Rounds over points, in a new random order each time, until the share is used; at least one.
   // `measure(i)` takes one block at point i.
   void rounds(size_t points, const std::function<void(size_t)>& measure);
-  // Passes through a footprint until one takes as long as the one before, or it takes a long time:
-  // some last caches learn over ten of them what is used again and again.
+  // Passes through a footprint until one takes as long as the one before, or a time limit. Some
+  // last caches learn over ten passes what is reused.
   void warm_up(const runtime::Launch& pass);
-  bool another(int round) const;  // is there to be a round after so many?
-  bool goes_on() const;           // and is it to go on, within one?
+  bool wants_round(int round) const;  // after so many?
+  bool time_left() const;             // to continue within a round
   void emit(const Observation& o);
   void fact(const std::string& name, const std::string& text);
 };

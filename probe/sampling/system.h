@@ -1,6 +1,6 @@
-// What the operating system knows that bears on a measurement: how much CPU time was not ours, and
-// what it declares about the machine. Reads /proc and /sys only. Declared figures end up in notes;
-// a cache's nominal size alone is the declared one, where the measured knee holds it.
+// What the operating system knows about a measurement: how much CPU time was not ours, and what it
+// declares about the machine. Reads /proc and /sys only. Declared figures become notes. Only a
+// cache's nominal size replaces a measurement, where it is inside the measured knee.
 #pragma once
 
 #include <string>
@@ -21,13 +21,13 @@ struct CpuTimes {
 
 CpuTimes read_cpu_times();
 
-// Of one short sample: the share of its time that others kept our threads from running. Threads of
-// our own that wait for each other are no others: they waited no longer than the processors did
-// anything but run us. Ours are known exactly but for what runs at the moment (a tick).
+// Of one short sample: the share of its time that others kept our threads from running. Our own
+// threads that wait for each other do not count: the wait is at most the time that processors did
+// not run us. Exact but for what is running at the moment (a tick).
 double kept_waiting(const CpuTimes& before, const CpuTimes& after);
 
 // Of a window of 0.2 s or more: the share of the machine's CPU time that others used or took. The
-// counters move in steps of 10 ms, so two steps are granted.
+// counters advance in steps of 10 ms, so two steps are deducted.
 double co_tenant_share(const CpuTimes& before, const CpuTimes& after);
 
 // os, memory, huge pages, declared caches and load, by name.

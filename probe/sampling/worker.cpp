@@ -18,10 +18,10 @@
 namespace assay::probe {
 namespace {
 
-constexpr std::string_view kFailed =
-    "!";  // first character of the child's last line when it failed
+// First character of the child's last line when it failed.
+constexpr std::string_view kFailed = "!";
 constexpr int kFailedCode = 1;
-constexpr int kLookMs = 50;        // between looks at what goes on
+constexpr int kLookMs = 50;        // between checks of the child
 constexpr double kUnkillable = 5;  // s after which a killed child counts as lost in its driver
 
 double now_s() {
@@ -33,7 +33,7 @@ void write_line(int fd, const std::string& line) {
   for (size_t done = 0; done < whole.size();) {
     const ssize_t n = ::write(fd, whole.data() + done, whole.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) ::_exit(kFailedCode);  // the parent is gone
+    if (n <= 0) ::_exit(kFailedCode);  // the parent has ended
     done += static_cast<size_t>(n);
   }
 }
@@ -46,7 +46,7 @@ void write_line(int fd, const std::string& line) {
   ::signal(SIGINT, SIG_IGN);  // the parent decides
   ::signal(SIGTERM, SIG_DFL);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    ::signal(fault, SIG_DFL);  // drivers put handlers of theirs there
+    ::signal(fault, SIG_DFL);  // drivers install their own handlers
   std::string reason;
   try {
     reason = body([fd](const std::string& line) { write_line(fd, line); });
@@ -62,8 +62,8 @@ void write_line(int fd, const std::string& line) {
 struct Child {
   pid_t pid = -1;
   int fd = -1;
-  std::string pending;  // a line not yet whole
-  std::string failure;  // what the child said went wrong
+  std::string pending;  // a partial line
+  std::string failure;  // the child's error message
 };
 
 // false: the pipe is closed.
@@ -89,12 +89,12 @@ bool has_ended(const Child& c, int& status) {
 }
 
 void kill_group(const Child& c) {
-  ::kill(-c.pid, SIGKILL);  // what it started
+  ::kill(-c.pid, SIGKILL);  // its children
   ::kill(c.pid, SIGKILL);
 }
 
-// Follows the child until it ends; done unless it had to be killed. Its end is asked for, since the
-// pipe may be held open by what it started.
+// Follows the child until it ends; done unless it has to be killed. Its end is polled, since its
+// children may keep the pipe open.
 Outcome follow(Child& c, const std::function<void(const std::string&)>& on_line,
                const WorkerOptions& options, int& status) {
   const double end = now_s() + options.limit_s;
@@ -107,8 +107,9 @@ Outcome follow(Child& c, const std::function<void(const std::string&)>& on_line,
       if (!ended) break;
     }
     if (ended) return Outcome::done;
-    const bool go_on = !options.go_on || options.go_on();
-    if (!go_on || now_s() >= end) return go_on ? Outcome::timed_out : Outcome::cancelled;
+    const bool keep_running = !options.keep_running || options.keep_running();
+    if (!keep_running || now_s() >= end)
+      return keep_running ? Outcome::timed_out : Outcome::cancelled;
     if (!more) ::poll(nullptr, 0, 1);  // it is about to end
   }
 }
@@ -169,7 +170,7 @@ Ending run_worker(const std::string& experiment,
   int status = 0;
   e.outcome = follow(c, on_line, options, status);
   const bool lost = e.outcome != Outcome::done && !end_child(c, status);
-  if (e.outcome == Outcome::done) ::kill(-c.pid, SIGKILL);  // what it may have left running
+  if (e.outcome == Outcome::done) ::kill(-c.pid, SIGKILL);  // children that still run
   ::close(c.fd);
   e.seconds = now_s() - start;
   conclude(e, c, status, options.limit_s);

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More would make progress and cancelling coarse, fewer would start the compiler too often.
+// More would make progress and cancellation coarse; fewer would start the compiler too often.
 constexpr size_t kMostKernelsPerUnit = 8;
 
 struct TranslationUnit {
@@ -34,7 +34,7 @@ struct Builder {
   Diags diags{};
 
   std::vector<size_t> missing();
-  std::vector<TranslationUnit> deal(const std::vector<size_t>& kernels) const;
+  std::vector<TranslationUnit> balance(const std::vector<size_t>& kernels) const;
   std::optional<Command> command_for(const TranslationUnit& unit, const std::string& stem);
   std::vector<TranslationUnit> compile(const std::vector<TranslationUnit>& units,
                                        const std::string& round);
@@ -51,8 +51,8 @@ std::vector<size_t> Builder::missing() {
   return out;
 }
 
-// Largest first, each to the lightest translation unit.
-std::vector<TranslationUnit> Builder::deal(const std::vector<size_t>& kernels) const {
+// Longest-processing-time scheduling: largest first, each to the lightest translation unit.
+std::vector<TranslationUnit> Builder::balance(const std::vector<size_t>& kernels) const {
   const auto parallel = static_cast<size_t>(request.parallel);
   const size_t per_round = kMostKernelsPerUnit * parallel;
   const size_t rounds = (kernels.size() + per_round - 1) / per_round;
@@ -74,7 +74,7 @@ std::optional<Command> Builder::command_for(const TranslationUnit& unit, const s
   for (const size_t k : unit.kernels)
     kernels.push_back(named(request.kernels[k], symbol_of(sources[k])));
   const auto text = codegen::render(kernels, request.dialect);
-  ASSAY_CHECK(text.ok());  // each of them has been rendered before
+  ASSAY_CHECK(text.ok());  // each of them was rendered before
   const std::string base = (work / stem).string();
   if (!write_file(base + ".cpp", *text)) {
     diags.push_back(error(fmt::format("'{}.cpp' can not be written", base), "is the disk full?"));
@@ -135,7 +135,7 @@ void Builder::report(const TranslationUnit& unit, const Outcome& outcome, const 
                                     request.compiler.path, how, log)));
 }
 
-// Returns the units that failed and hold more than one kernel.
+// Returns the failed units that hold more than one kernel.
 std::vector<TranslationUnit> Builder::compile(const std::vector<TranslationUnit>& units,
                                               const std::string& round) {
   std::vector<Command> commands;
@@ -167,8 +167,8 @@ bool Builder::build_missing(const std::vector<size_t>& kernels) {
   }
   work = *folder;
   total = static_cast<int64_t>(kernels.size());
-  std::vector<TranslationUnit> alone;  // one kernel each: to learn which one is at fault
-  for (const TranslationUnit& unit : compile(deal(kernels), "u"))
+  std::vector<TranslationUnit> alone;  // one kernel each, to find which one fails
+  for (const TranslationUnit& unit : compile(balance(kernels), "u"))
     for (const size_t k : unit.kernels) alone.push_back({{k}, 0});
   if (!alone.empty()) compile(alone, "s");
   std::error_code ignored;
@@ -200,7 +200,7 @@ Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   for (const Source& s : b.sources) {
     const auto found = cache.find(s.hash);
     if (!found)
-      return error(fmt::format("the kernel cache '{}' does not keep what is written to it",
+      return error(fmt::format("the kernel cache '{}' does not retain what is written to it",
                                cache.root().string()));
     result.kernels.push_back({found->file, symbol_of(s), found->stack_bytes});
   }

@@ -1,5 +1,5 @@
-// Loop kernels -> functions in shared objects, by way of the cache. Only kernels that are not in
-// the cache are compiled, several per translation unit and one compiler per unit at a time.
+// Loop kernels -> functions in shared objects. Only kernels that are not in the cache are compiled,
+// several per translation unit, with one compiler process per unit at a time.
 #pragma once
 
 #include <filesystem>

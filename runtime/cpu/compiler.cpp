@@ -40,8 +40,8 @@ std::vector<std::string> Compiler::flags(const std::string& optimization) const 
                                 "-fPIC",
                                 "-shared"};
 #if defined(__x86_64__)
-  // Tuned for this processor, g++ keeps integers in vector registers when others run out, and moves
-  // them back and forth: addresses of kernels whose layouts have blocks take up to twice as long.
+  // Tuned for the native processor, g++ spills integers to vector registers. Address arithmetic of
+  // blocked layouts then takes up to twice as long.
   f.insert(f.end(), {"-mtune=generic", "-mprefer-vector-width=512", "-fcf-protection=none"});
 #endif
   if (clang)

@@ -1,12 +1,14 @@
 // The C++ compiler that builds kernels: $CXX, else c++, g++, clang++ on PATH.
 //
 // Flags, and why:
-//   -march=native -mprefer-vector-width=512   clang splits 512-bit vectors without the latter
-//   -ffp-contract=fast -fno-math-errno -fno-trapping-math   fused multiply-add; no errno, no traps
-//   -fno-tree-vectorize -fno-tree-loop-distribute-patterns  what is counted is what runs: no scalar
-//   loop
-//                                 becomes a vector one and no copy loop becomes a call of memcpy
-//   -fstack-usage                 the report's stack_bytes
+//   -march=native -mprefer-vector-width=512
+//       clang splits 512-bit vectors without the latter.
+//   -ffp-contract=fast -fno-math-errno -fno-trapping-math
+//       Fused multiply-add; no errno, no traps.
+//   -fno-tree-vectorize -fno-tree-loop-distribute-patterns
+//       No loop is vectorised or becomes a call of memcpy, so that counted operations are executed.
+//   -fstack-usage
+//       The report's stack_bytes.
 #pragma once
 
 #include <optional>
@@ -23,11 +25,11 @@ struct Compiler {
   bool clang = false;
 
   std::vector<std::string> flags(const std::string& optimization) const;
-  // Everything that decides what a source becomes, but for the processor.
+  // Everything besides the source and the processor that determines the binary.
   std::string identity(const std::string& optimization) const;
 };
 
-// Errors: none of the names is there, with a hint what to install; $CXX is set but does not run.
+// Errors: none of the names is found, with a hint what to install; $CXX is set but does not run.
 Result<Compiler> find_compiler();
 
 }  // namespace assay::runtime::cpu

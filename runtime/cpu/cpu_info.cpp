@@ -32,7 +32,7 @@ std::string widest_isa(const std::string& flags, const std::string& machine) {
   return machine;
 }
 
-// Of vectors, of short numbers, of matrices.
+// Flags of vector, narrow-type and matrix extensions.
 std::string features_in(const std::string& flags) {
   std::istringstream in(flags);
   std::string out;

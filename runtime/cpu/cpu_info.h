@@ -1,4 +1,4 @@
-// What the operating system says of this machine's processor.
+// What the operating system reports about the processor.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 namespace assay::runtime::cpu {
 
 struct CpuInfo {
-  std::string model;  // `model name` of /proc/cpuinfo, or the architecture
-  std::string isa;    // widest vector extension this build's kernels would use: avx512f, avx2, ...
-  std::string features;  // those flags that say what it computes beyond that, separated by blanks
-  bool has_f16 = false;  // it computes on f16, and does not only convert them
-  std::string fingerprint;  // hash of what `-march=native` is decided by
+  std::string model;        // `model name` of /proc/cpuinfo, or the architecture
+  std::string isa;          // widest vector extension of kernels built here: avx512f, avx2, ...
+  std::string features;     // flags of further vector, narrow-type and matrix extensions
+  bool has_f16 = false;     // it has f16 arithmetic, not only conversions
+  std::string fingerprint;  // hash of what determines `-march=native`
   std::string os;           // sysname release machine
   int64_t memory_bytes = 0;
   std::vector<int> usable;  // CPUs the process may run on, ascending; never empty
@@ -20,7 +20,7 @@ struct CpuInfo {
 
 CpuInfo read_cpu_info();
 
-// Text of /proc/cpuinfo -> value of `key` of the first processor, "" when absent.
+// Value of `key` of the first processor in the text of /proc/cpuinfo, "" when absent.
 std::string cpuinfo_field(const std::string& cpuinfo, const std::string& key);
 
 }  // namespace assay::runtime::cpu

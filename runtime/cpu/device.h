@@ -9,7 +9,7 @@
 
 namespace assay::runtime::cpu {
 
-// cpu:0, where a C++ compiler is.
+// cpu:0, if there is a C++ compiler.
 Found find();
 Result<std::unique_ptr<Device>> open();
 

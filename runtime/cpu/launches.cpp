@@ -101,7 +101,7 @@ Rows rows_of(std::span<const Resolved> launches, size_t unit) {
   return out;
 }
 
-// What the units share while they run: written by unit 0 only, before it arrives at a barrier.
+// Shared by the running units. Only unit 0 writes it, before it arrives at a barrier.
 struct Stop {
   std::atomic<size_t> at{
       std::numeric_limits<size_t>::max()};  // the step after which all units leave
@@ -118,7 +118,7 @@ void run_unit(Pool& pool, int unit, const ReadyLaunches& ready, std::byte* scrat
   const size_t steps = first_timed + static_cast<size_t>(options.repeat) * ready.count;
   for (size_t step = 0;; ++step) {
     const Row row = rows[ready.count == 0 ? 0 : step % ready.count];
-    __builtin_prefetch(row.address());  // comes while the others do
+    __builtin_prefetch(row.address());  // overlaps with waiting at the barrier
     if (step >= first_timed) timeline.arrived[step - first_timed] = now_seconds();
     if (step == steps) return;
     if (unit == 0 && options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
@@ -157,13 +157,13 @@ Result<ReadyLaunches> resolve(std::span<const Launch> launches,
   std::vector<Resolved> all;
   for (size_t i = 0; i < launches.size(); ++i) all.push_back(r.resolved(i, launches[i]));
   if (has_error(r.diags)) return std::move(r.diags);
-  size_t taking_part = 1;
+  size_t participating = 1;
   for (const Resolved& l : all)
     for (size_t u = 0; u < l.of_unit.size(); ++u)
-      if (!l.of_unit[u].empty()) taking_part = std::max(taking_part, u + 1);
+      if (!l.of_unit[u].empty()) participating = std::max(participating, u + 1);
   ReadyLaunches out;
   out.count = all.size();
-  for (size_t u = 0; u < taking_part; ++u) out.of_unit.push_back(rows_of(all, u));
+  for (size_t u = 0; u < participating; ++u) out.of_unit.push_back(rows_of(all, u));
   return out;
 }
 

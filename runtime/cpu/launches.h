@@ -1,5 +1,5 @@
-// Checked launches of a module, resolved to functions, pointers and group ranges per unit, and the
-// loop that all units run over them.
+// Resolves launches to functions, pointers and group ranges per unit, and holds the loop in which
+// all units execute them.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ union Slot {
   int64_t number;
 };
 
-// What one unit does in a launch, in one piece: behind a long step it lies in far memory, and the
-// next step waits for it once, not at every pointer from one part to the next.
+// One unit's part of a launch, in one contiguous block. After a long step it is no longer cached. A
+// contiguous block costs one miss, linked parts would cost a miss per pointer.
 class Row {
  public:
   explicit Row(const Slot* slots) : slots_(slots) {}
@@ -44,8 +44,7 @@ class Row {
   const Slot* slots_;
 };
 
-// The rows of one unit, one behind the other in whole cache lines; at least one, which says
-// nothing.
+// The rows of one unit, contiguous and in whole cache lines. At least one, which may be empty.
 class Rows {
  public:
   Rows(size_t count, size_t slots)
@@ -65,17 +64,17 @@ class Rows {
 
 struct ReadyLaunches {
   size_t count = 0;
-  std::vector<Rows> of_unit;  // that take part, at least one
+  std::vector<Rows> of_unit;  // participating units, at least one
 };
 
-// Errors, all of them: no such kernel or buffer, an argument that does not lie in its buffer, a
-// queue of a unit or of groups that there are not.
+// Errors, all of them: unknown kernel or buffer, an argument outside its buffer, a queue of unknown
+// units or groups.
 Result<ReadyLaunches> resolve(std::span<const Launch> launches,
                               std::span<const LoadedKernel> kernels,
                               std::span<const Memory> buffers, int units);
 
-// A barrier follows every launch. Every unit notes when it arrives there; a boundary is the latest
-// arrival, a step's time is from one boundary to the next, so that steps add up to the total.
+// A barrier follows every launch, and every unit records when it arrives there. A boundary is the
+// latest arrival, and a step lasts from one boundary to the next, so steps add up to the total.
 // Errors: cancelled.
 Result<RunTimes> run_launches(Pool& pool, const ReadyLaunches& ready,
                               std::span<const Memory> scratch, const RunOptions& options);

@@ -20,7 +20,7 @@ std::span<std::byte> part_of(std::span<const Memory> buffers, BufferRange range,
   return rest.first(bytes);
 }
 
-// Each unit touches the part of the pages that an even split gives it.
+// First touch: each unit zeroes its even share of the pages.
 void touch(Pool& pool, std::span<std::byte> bytes) {
   const auto units = static_cast<size_t>(pool.size());
   pool.run(pool.size(), [&](int unit) {
@@ -103,7 +103,7 @@ void CpuModule::read(BufferRange from, std::span<std::byte> data) const {
 
 Result<RunTimes> CpuModule::run(std::span<const Launch> launches, const RunOptions& options) {
   if (options.recorded)
-    return error("threads of a processor are handed work: there is nothing to record it in");
+    return error("a CPU's threads have no command buffer in which launches could be recorded");
   const auto ready = resolve(launches, kernels_, buffers_, pool_->size());
   if (!ready) return ready.diags();
   auto times = run_launches(*pool_, *ready, scratch_, options);

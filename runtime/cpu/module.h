@@ -11,7 +11,7 @@ namespace assay::runtime::cpu {
 
 class CpuModule final : public Module {  // invariant: kernels_ point into libraries_
  public:
-  // The pool is shared with the device, which may go first.
+  // The pool is shared with the device, which may be destroyed first.
   static Result<std::unique_ptr<Module>> make(std::shared_ptr<Pool> pool,
                                               std::span<const ir::Kernel> kernels,
                                               const Build& build, bool guarded, Diags warnings);

@@ -32,8 +32,8 @@ class PinnedHere {  // invariant: before_ is the mask this thread had
   cpu_set_t before_{};
 };
 
-// Denormal operands and results count as zero while this lives: they would cost a hundred cycles
-// each, and every library we are compared with does the same.
+// Flushes denormal operands and results to zero while it lives. They would cost a hundred cycles
+// each, and the libraries we compare with flush them too.
 class FlushDenormals {  // invariant: before_ is the control word this thread had
  public:
 #if defined(__x86_64__)
@@ -92,7 +92,7 @@ void Pool::run_part(int unit) {
 }
 
 void Pool::run(int units, const std::function<void(int)>& task) {
-  const std::lock_guard turn(turn_);
+  const std::lock_guard lock(run_mutex_);
   const PinnedHere pinned(cpus_[0]);
   units = std::clamp(units, 1, size());
   std::fill(faults_.begin(), faults_.end(), nullptr);

@@ -1,5 +1,5 @@
-// One thread per usable CPU, pinned. The calling thread is unit 0 for as long as a task runs (then
-// it gets its own CPU mask back), so that no coordinator competes with the units for a core.
+// One pinned thread per usable CPU. The calling thread is unit 0 while a task runs, so that no
+// coordinator competes with the units for a core; its CPU mask is then restored.
 #pragma once
 
 #include <exception>
@@ -13,7 +13,7 @@
 
 namespace assay::runtime::cpu {
 
-class Pool {  // invariant: threads_[u - 1] is parked or runs unit u's part of the current task
+class Pool {  // invariant: workers_[u - 1] is parked or runs unit u's part of the current task
  public:
   explicit Pool(std::vector<int> cpus);
   ~Pool();
@@ -22,12 +22,12 @@ class Pool {  // invariant: threads_[u - 1] is parked or runs unit u's part of t
 
   int size() const { return static_cast<int>(cpus_.size()); }
 
-  // Runs task(unit) on units 0..units-1 and returns when all are through; the other threads stay
-  // parked. Units run with denormals flushed to zero. The first exception by unit is rethrown (a
-  // task that throws must not use barrier()). Calls from several threads take turns.
+  // Runs task(unit) on units 0..units-1 and returns when all have finished; the other threads stay
+  // parked. Units run with denormals flushed to zero. The exception of the lowest unit is rethrown;
+  // a task that throws must not use barrier(). Calls from several threads are serialised.
   void run(int units, const std::function<void(int)>& task);
 
-  // For use inside a task, by all units of it.
+  // For use inside a task, by all its units.
   Barrier& barrier() { return barrier_; }
 
  private:
@@ -41,8 +41,8 @@ class Pool {  // invariant: threads_[u - 1] is parked or runs unit u's part of t
 
   std::vector<int> cpus_;
   std::vector<std::unique_ptr<Worker>> workers_;  // of units 1..
-  std::mutex turn_;
-  const std::function<void(int)>* task_ = nullptr;  // nullptr when woken: end
+  std::mutex run_mutex_;
+  const std::function<void(int)>* task_ = nullptr;  // nullptr on wake-up: exit
   std::vector<std::exception_ptr> faults_;
   Barrier barrier_{kTaskSpinSeconds}, joined_;
 };

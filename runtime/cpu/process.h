@@ -1,5 +1,5 @@
-// Child processes by argument list (never a shell), several at once, killed as a group when the
-// caller cancels.
+// Child processes, started by argument list without a shell, several at a time, and killed as a
+// group on cancellation.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace assay::runtime::cpu {
 
 struct Command {
   std::vector<std::string> argv;  // argv[0]: path of the program
-  std::string log;                // file that gets what it prints (stdout and stderr)
+  std::string log;                // file for its stdout and stderr
 };
 
 enum class Ending { exited, signalled, not_started, cancelled };
@@ -23,7 +23,7 @@ struct Outcome {
 };
 
 // At most `parallel` at a time, in order. `done(i, outcome)` is called on this thread as each ends.
-// `cancel` set: running ones are killed and the others are not started.
+// `cancel` set: running ones are killed and no others are started.
 std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel,
                              const std::atomic<bool>* cancel,
                              const std::function<void(size_t, const Outcome&)>& done = {});
@@ -31,8 +31,7 @@ std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel,
 // First line a program prints, "" when it fails.
 std::string first_line_of(const std::vector<std::string>& argv);
 
-// Full path of a program name found on PATH (a name with a slash is taken as it is); "" when there
-// is none.
+// Full path of a program on PATH, "" when there is none. A name with a slash is not searched.
 std::string find_program(const std::string& name);
 
 }  // namespace assay::runtime::cpu

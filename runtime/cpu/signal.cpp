@@ -50,7 +50,7 @@ void Signal::wait_past(uint32_t seen) {
 }
 
 void Barrier::wait() {
-  // Both are read before arriving: the last one to arrive may go on and change them at once.
+  // Read before arriving: the last thread to arrive may change them at once.
   const uint32_t seen = released_.value();
   const int parties = parties_;
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 < parties)

@@ -1,9 +1,9 @@
-// Waiting between threads of the pool: spin for as long as a launch usually takes to come, then
-// park in the kernel (futex), so that an idle pool costs nothing.
+// Waiting between threads of the pool: spin for the usual time between launches, then park in the
+// kernel (futex), so that an idle pool costs nothing.
 //
-// A Signal is a counter. `advance` adds one and wakes the parked; `wait_past(seen)` returns when it
-// is no longer `seen`. The parked announce themselves before they look again (both sequentially
-// consistent), so that no wake-up is lost.
+// A Signal is a counter. `advance` adds one and wakes parked threads; `wait_past(seen)` returns
+// when it is no longer `seen`. A thread announces itself before it checks the counter again, both
+// sequentially consistent, so no wake-up is lost.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@
 
 namespace assay::runtime::cpu {
 
-// Between tasks: an idle pool must not burn time that others measure in.
+// Between tasks: an idle pool must not use CPU time while others measure.
 inline constexpr double kIdleSpinSeconds = 50e-6;
-// Inside a task: waking a parked unit costs about 20 us, which would be added to every step that
-// follows one with uneven queues.
+// Inside a task: waking a parked unit costs about 20 us, which every step after one with uneven
+// queues would pay.
 inline constexpr double kTaskSpinSeconds = 2e-3;
 
 class Signal {  // invariant: sleepers_ >= number of threads parked on value_
@@ -33,7 +33,7 @@ class Signal {  // invariant: sleepers_ >= number of threads parked on value_
 class Barrier {  // invariant: arrived_ < parties_ between rounds
  public:
   explicit Barrier(double spin_seconds = kIdleSpinSeconds) : released_(spin_seconds) {}
-  // Only while nobody waits.
+  // Only while no thread waits.
   void set_parties(int n) { parties_ = n; }
   void wait();
 

@@ -29,7 +29,7 @@ Loaded load() {
 #undef ASSAY_LOOK_UP
 #define ASSAY_LOOK_UP(field, symbol, ...) \
   out.api.field = reinterpret_cast<decltype(out.api.field)>(find_symbol(library, #symbol));
-  ASSAY_CUDA_FUNCTIONS_OF_SOME(ASSAY_LOOK_UP)
+  ASSAY_CUDA_OPTIONAL_FUNCTIONS(ASSAY_LOOK_UP)
 #undef ASSAY_LOOK_UP
   if (!out.diags.empty()) return out;
   if (const Status status = out.api.init(0))
@@ -42,13 +42,13 @@ const char* hint_for(Status status) {
     case kOutOfMemory:
       return "a smaller model or batch, or a device that nothing else uses";
     case 3:  // NOT_INITIALIZED
-      return "a driver that was started before a fork does not work behind it";
+      return "a driver that was started before a fork does not work after it";
     case 35:   // INSUFFICIENT_DRIVER
     case 803:  // SYSTEM_DRIVER_MISMATCH
       return "the driver's library and its kernel module differ: restart, or install both of one "
              "version";
     case kNoDevice:
-      return "the driver is there and sees no GPU";
+      return "the driver is installed, but sees no GPU";
     case 200:  // INVALID_IMAGE
     case 209:  // NO_BINARY_FOR_GPU
     case 222:  // UNSUPPORTED_PTX_VERSION
@@ -58,7 +58,7 @@ const char* hint_for(Status status) {
     case 220:  // NVLINK_UNCORRECTABLE
     case 46:   // DEVICE_UNAVAILABLE
     case 999:  // UNKNOWN
-      return "the device has gone: what was measured so far is kept; try again when `assay "
+      return "the device was lost: what was measured so far is kept; try again when `assay "
              "devices` lists it";
     case 700:  // ILLEGAL_ADDRESS
     case 702:  // LAUNCH_TIMEOUT

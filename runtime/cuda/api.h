@@ -1,6 +1,5 @@
-// The CUDA driver, loaded at run time. What is used of it is declared here, by the names and
-// numbers that its reference manual gives (CUDA Driver API, "Data types used by CUDA driver"), so
-// that the build needs nothing of it.
+// The CUDA driver, loaded at run time. The build needs no CUDA SDK: the part in use is declared
+// here. Names and numbers are from its manual (CUDA Driver API, "Data types used by CUDA driver").
 #pragma once
 
 #include <cstddef>
@@ -41,9 +40,9 @@ enum Attribute : int {  // CUdevice_attribute
   kMinor = 76,
   kUnitMemory = 81,
   kUnitRegisters = 82,
-  kGroupMemoryAsked = 97,  // at most, for kernels that ask for it
+  kGroupMemoryOptIn = 97,  // limit for kernels that opt in
   kUnitGroups = 106,
-  kTakenMemory = 111,  // of a group's, by the driver
+  kReservedMemory = 111,  // of each group's memory, by the driver
 };
 enum FunctionAttribute : int {
   kLocalBytes = 3,
@@ -52,7 +51,7 @@ enum FunctionAttribute : int {
   kGroupMemoryShare = 9
 };  // CUfunction_attribute
 
-// Images. Each struct is laid out as the driver's: CUDA_ARRAY_DESCRIPTOR, CUDA_RESOURCE_DESC of an
+// Images. The structs have the driver's layout: CUDA_ARRAY_DESCRIPTOR, CUDA_RESOURCE_DESC of an
 // array, CUDA_TEXTURE_DESC, CUDA_MEMCPY2D.
 enum class ArrayFormat : unsigned { u8 = 0x01, i32 = 0x0a, f16 = 0x10, f32 = 0x20 };
 struct ArrayShape {
@@ -68,7 +67,7 @@ struct TextureSource {
   };
   unsigned flags = 0;
 };
-inline constexpr int kBorder = 3;  // outside lies what TextureUse::border says: 0
+inline constexpr int kBorder = 3;  // reads outside give TextureUse::border: 0
 struct TextureUse {
   int outside[3] = {};
   int filter = 0;  // none
@@ -94,8 +93,7 @@ struct BlockCopy {
 static_assert(sizeof(ArrayShape) == 24 && sizeof(TextureSource) == 144 &&
               sizeof(TextureUse) == 104 && sizeof(BlockCopy) == 128);
 
-// Field, symbol in the library, parameters. The symbols are those that a program built against
-// version 12 binds to.
+// Field, symbol in the library, parameters. Symbols are as in version 12.
 #define ASSAY_CUDA_FUNCTIONS(X)                                                               \
   X(init, cuInit, unsigned flags)                                                             \
   X(driver_version, cuDriverGetVersion, int* version)                                         \
@@ -140,9 +138,9 @@ static_assert(sizeof(ArrayShape) == 24 && sizeof(TextureSource) == 144 &&
     unsigned groups_z, unsigned threads_x, unsigned threads_y, unsigned threads_z,            \
     unsigned group_bytes, Stream stream, void** arguments, void** extra)
 
-// What older drivers lack: launches recorded once and handed over as one.
-inline constexpr int kThisThread = 1;  // whose calls may not disturb a capture
-#define ASSAY_CUDA_FUNCTIONS_OF_SOME(X)                                                          \
+// Optional, since older drivers lack it: launches recorded once and submitted as one.
+inline constexpr int kThisThread = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+#define ASSAY_CUDA_OPTIONAL_FUNCTIONS(X)                                                         \
   X(begin_capture, cuStreamBeginCapture_v2, Stream stream, int mode)                             \
   X(end_capture, cuStreamEndCapture, Stream stream, Graph* graph)                                \
   X(destroy_graph, cuGraphDestroy, Graph graph)                                                  \
@@ -153,22 +151,22 @@ inline constexpr int kThisThread = 1;  // whose calls may not disturb a capture
 struct Api {
 #define ASSAY_DECLARE(field, symbol, ...) Status (*field)(__VA_ARGS__) = nullptr;
   ASSAY_CUDA_FUNCTIONS(ASSAY_DECLARE)
-  ASSAY_CUDA_FUNCTIONS_OF_SOME(ASSAY_DECLARE)
+  ASSAY_CUDA_OPTIONAL_FUNCTIONS(ASSAY_DECLARE)
 #undef ASSAY_DECLARE
 };
 
-// The library named by $ASSAY_CUDA_LIBRARY, else the driver's; loaded and initialised once, and
-// kept. Errors: there is none; it lacks functions (each by its name); it does not start.
+// The library named by $ASSAY_CUDA_LIBRARY, else the driver's; loaded and initialised once, never
+// closed. Errors: no library; missing functions, each by its name; failed initialisation.
 Result<const Api*> load_api();
 
 // The driver's name for a status (CUDA_ERROR_OUT_OF_MEMORY), or the number.
 std::string name_of(const Api& api, Status status);
 
-// What went wrong in which call, with what to do about it where that is known. Errors after which
-// the context can not be used any more say so.
+// The failed call and its status, with a hint where there is one. The hint says so if the context
+// is no longer usable.
 Diag failure(const Api& api, const char* call, Status status);
 
-// Owner of a driver's object: gives it back with a function of the api.
+// Owner of a driver's object: releases it with a function of the api.
 template <class T>
 class Owned {  // invariant: holds one object, or none
  public:
@@ -191,7 +189,7 @@ class Owned {  // invariant: holds one object, or none
   Release release_ = nullptr;
 };
 
-// 0 where the driver does not say.
+// 0 if the driver does not report it.
 int attribute_of(const Api& api, int device, Attribute what);
 
 }  // namespace assay::runtime::cuda

@@ -94,7 +94,7 @@ void Buffers::write(BufferRange to, std::span<const std::byte> data) {
 
 namespace {
 
-// Threads that each put one word, of 8 bytes, where it says.
+// Each thread stores one word of 8 bytes at its offset.
 constexpr const char* kScatterCode = R"(.version 6.0
 .target sm_50
 .address_size 64
@@ -124,12 +124,12 @@ constexpr const char* kScatterCode = R"(.version 6.0
   ret;
 }
 )";
-constexpr int64_t kFewBytes = 1 << 20;  // are read and written whole
+constexpr int64_t kFewBytes = 1 << 20;  // smaller buffers are read and written whole
 static_assert(sizeof(Word) == 16 && offsetof(Word, value) == 8);
 
 }  // namespace
 
-// False: the driver does not make code of it, or refused something: the host writes them.
+// False: the driver rejects the code or a call, so the host has to write the words.
 bool Buffers::scatter(int buffer, std::span<const Word> words) {
   const Api& api = session_.api;
   if (bytes_of(buffer) < kFewBytes || no_scatter_ || session_.enter() != kSuccess) return false;
@@ -143,7 +143,7 @@ bool Buffers::scatter(int buffer, std::span<const Word> words) {
   }
   Address list = 0;
   if (api.allocate(&list, words.size_bytes()) != kSuccess) return false;
-  const Owned<Address> held(list, api.free);
+  const Owned<Address> owner(list, api.free);
   if (copy_in(list, std::as_bytes(words)) != kSuccess) return false;
   constexpr unsigned kThreads = 256;
   Address to = start(at(buffer));
@@ -176,7 +176,7 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
               from.offset + static_cast<int64_t>(data.size()) <= at(from.buffer).bytes);
   const Status s = read_of(at(from.buffer), from.offset, data);
   if (s == kSuccess) return;
-  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
+  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a plausible value
   lost_.push_back(failure(session_.api, "cuMemcpyDtoHAsync", s));
 }
 

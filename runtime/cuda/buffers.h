@@ -1,5 +1,5 @@
-// The buffers of a module: device memory that persists, in zones that show when a kernel wrote
-// outside it.
+// The buffers of a module: persistent device memory, with guard zones that detect writes outside a
+// buffer.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ namespace assay::runtime::cuda {
 struct Buffer {
   Owned<Address> memory;
   int64_t bytes = 0;             // without the guard zones
-  std::optional<Image> image{};  // instead of memory: `bytes` are its rows
+  std::optional<Image> image{};  // instead of memory; `bytes` is the size of its rows
 };
 
-class Buffers {  // invariant: what went wrong in a call that returns nothing is in lost_
+class Buffers {  // invariant: lost_ holds the errors of calls that return none
  public:
   Buffers(const Session& session, bool guarded) : session_(session), guarded_(guarded) {}
 
@@ -40,8 +40,8 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   const Image* image_of(int buffer) const {
     return at(buffer).image ? &*at(buffer).image : nullptr;
   }
-  // What a kernel is handed: an address, or the object through which an image is read.
-  unsigned long long handed(BufferRange r) const {
+  // A kernel's argument: an address, or an image's texture object.
+  unsigned long long argument_of(BufferRange r) const {
     return at(r.buffer).image ? at(r.buffer).image->texture.get() : address_of(r);
   }
 
@@ -65,7 +65,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   Owned<Code> scatter_code_;
   Function scatter_ = nullptr;
   bool no_scatter_ = false;
-  mutable Diags lost_;  // a read or write that failed: the next run reports it
+  mutable Diags lost_;  // failed reads and writes, which the next run reports
 };
 
 }  // namespace assay::runtime::cuda

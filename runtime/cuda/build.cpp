@@ -81,13 +81,13 @@ Diags Builder::store(size_t kernel, const Compiled& compiled) {
 Diags Builder::compile(size_t kernel) {
   const std::vector<ir::Kernel> one{named(request.kernels[kernel], symbol_of(sources[kernel]))};
   const auto text = codegen::render(one, request.dialect, request.threads);
-  ASSAY_CHECK(text.ok());  // it has been rendered before
+  ASSAY_CHECK(text.ok());  // it was rendered before
   const auto compiled = compiler.compile(*text, request.architecture);
   if (!compiled) return {complaint(kernel, *text, compiled.diags()[0])};
   return store(kernel, *compiled);
 }
 
-// As many at a time as there are processors. Errors: of all, in the kernels' order.
+// As many at a time as there are processors. Errors of all, in the kernels' order.
 Diags Builder::compile_all(const std::vector<size_t>& missing) {
   std::vector<Diags> faults(missing.size());
   std::atomic<size_t> next{0};

@@ -1,5 +1,5 @@
-// Loop kernels -> machine code. What was built is kept under the hash of source, flags, NVRTC's
-// version and architecture; only kernels that are not in the cache are compiled.
+// Loop kernels -> machine code. Cubins are cached under the hash of source, flags, NVRTC's version
+// and architecture; only kernels that are not in the cache are compiled.
 #pragma once
 
 #include <filesystem>
@@ -34,8 +34,8 @@ struct BuildRequest {
 };
 
 // Needs no device. Errors: no NVRTC; what the dialect can not spell; a kernel that does not compile
-// (the log, with file and line of its source, which is kept beside the cache); a cache that can not
-// be written; cancelled.
+// (the log, with file and line of its source, which is saved in the cache's folder); a cache that
+// can not be written; cancelled.
 Result<Build> build(const BuildRequest& request, KernelCache& cache);
 
 }  // namespace assay::runtime::cuda

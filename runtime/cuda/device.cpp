@@ -13,16 +13,16 @@ namespace assay::runtime::cuda {
 namespace {
 
 constexpr const char* kDialect = "cuda";
-constexpr unsigned kOfItsOwn = 1;  // CU_STREAM_NON_BLOCKING: does not wait for the default stream
+constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING: independent of the default stream
 
 int capability_of(const Api& api, int device) {
   return 10 * attribute_of(api, device, kMajor) + attribute_of(api, device, kMinor);
 }
 
-// Kernels that need much ask for it (CudaModule::load).
+// Kernels that need more than the default opt in (CudaModule::load).
 int group_bytes_of(const Api& api, int device) {
   return std::max(attribute_of(api, device, kGroupMemory),
-                  attribute_of(api, device, kGroupMemoryAsked));
+                  attribute_of(api, device, kGroupMemoryOptIn));
 }
 
 DeviceInfo describe(const Api& api, int device, int number) {
@@ -34,7 +34,7 @@ DeviceInfo describe(const Api& api, int device, int number) {
     d.name = name.data();
   size_t bytes = 0;
   if (api.get_memory(&bytes, device) == kSuccess) d.memory_bytes = static_cast<int64_t>(bytes);
-  d.units = 1;  // groups are the device's to deal out
+  d.units = 1;  // the device schedules groups itself
   d.threads = true;
   d.widths = {attribute_of(api, device, kWaveLanes)};
   d.clock_hz = 1e3 * attribute_of(api, device, kClock);
@@ -65,7 +65,7 @@ DeviceInfo describe(const Api& api, int device, int number) {
   return d;
 }
 
-// The devices' own numbers. Errors: the driver does not list them.
+// The driver's device handles. Errors: the driver does not list them.
 Result<std::vector<int>> list_devices(const Api& api) {
   int count = 0;
   if (const Status s = api.count_devices(&count)) return failure(api, "cuDeviceGetCount", s);
@@ -90,14 +90,14 @@ Result<Session> start(const Api& api, int device, const std::string& id) {
   s.limits.unit_groups = attribute_of(api, device, kUnitGroups);
   s.limits.unit_registers = attribute_of(api, device, kUnitRegisters);
   s.limits.unit_bytes = attribute_of(api, device, kUnitMemory);
-  s.limits.taken_bytes = attribute_of(api, device, kTakenMemory);
+  s.limits.reserved_bytes = attribute_of(api, device, kReservedMemory);
   Context context = nullptr;
   if (const Status status = api.retain_context(&context, device))
     return failure(api, "cuDevicePrimaryCtxRetain", status);
   s.context = {context, [&api, device](Context) { api.release_context(device); }};
   if (const Status status = s.enter()) return failure(api, "cuCtxSetCurrent", status);
   Stream stream = nullptr;
-  if (const Status status = api.create_stream(&stream, kOfItsOwn))
+  if (const Status status = api.create_stream(&stream, kNonBlocking))
     return failure(api, "cuStreamCreate", status);
   s.stream = {stream, api.destroy_stream};
   return s;
@@ -177,7 +177,7 @@ Result<std::unique_ptr<Device>> open(const std::string& id) {
     return std::unique_ptr<Device>(std::make_unique<CudaDevice>(
         std::move(info), std::move(session).value(), std::move(dialect).value()));
   }
-  return error(fmt::format("{} has gone", id), "`assay devices` lists those there are");
+  return error(fmt::format("{} is no longer there", id), "`assay devices` lists the devices");
 }
 
 }  // namespace assay::runtime::cuda

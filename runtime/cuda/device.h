@@ -8,7 +8,7 @@
 
 namespace assay::runtime::cuda {
 
-// Every device of the driver, or why there is none.
+// All devices of the driver, or the reason why there is none.
 Found find();
 Result<std::unique_ptr<Device>> open(const std::string& id);
 

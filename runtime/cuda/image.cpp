@@ -12,13 +12,13 @@ std::optional<ArrayFormat> format_of(const ImageShape& shape) {
   const bool numbers = shape.dtype == ir::DType::f32;
   if (shape.stored == Stored::f16 && numbers) return ArrayFormat::f16;
   if (shape.stored == Stored::unorm8 && numbers)
-    return ArrayFormat::u8;  // read as numbers from 0 to 1, since nothing else is asked for
+    return ArrayFormat::u8;  // read as numbers from 0 to 1, the default
   if (shape.stored != Stored::as_type || (!numbers && shape.dtype != ir::DType::i32))
     return std::nullopt;
   return numbers ? ArrayFormat::f32 : ArrayFormat::i32;
 }
 
-// All of a copy but where the host's side lies.
+// A copy of rows, still without its two ends.
 BlockCopy rows_of(const Image& image, int64_t offset, int64_t bytes) {
   const int64_t row = image.shape.row_bytes();
   ASSAY_CHECK(offset % row == 0 && bytes % row == 0);
@@ -51,7 +51,7 @@ Result<Image> make_image(const Session& session, const ImageShape& shape) {
   if (const Status s = api.create_array(&array, &wanted)) return refused(name_of(api, s));
   image.array = {array, api.destroy_array};
   TextureSource source{};
-  source.array = array;  // what it names is an array: 0
+  source.array = array;  // kind 0: an array
   TextureUse use{};
   use.outside[0] = use.outside[1] = use.outside[2] = kBorder;
   Texture texture = 0;

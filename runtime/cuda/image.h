@@ -1,5 +1,5 @@
-// Images that kernels read as texels: an array in an order that is the device's own, and the object
-// through which it is read, without filtering.
+// Images that kernels read as texels: an array in the device's own layout, and a texture object
+// without filtering.
 #pragma once
 
 #include "runtime/cuda/session.h"
@@ -13,10 +13,10 @@ struct Image {
   ImageShape shape;
 };
 
-// Not filled. Errors: the device has no such texels, or allows less; out of memory.
+// Uninitialised. Errors: unsupported texels; larger than the device allows; out of memory.
 Result<Image> make_image(const Session& session, const ImageShape& shape);
 
-// So many bytes, of whole rows, from the host or to it; the offset is in the image's rows.
+// Copies whole rows from or to the host. `offset` and `bytes` are multiples of a row.
 Status copy_rows_in(const Session& session, const Image& image, int64_t offset, const void* from,
                     int64_t bytes);
 Status copy_rows_out(const Session& session, const Image& image, int64_t offset, void* to,

@@ -11,7 +11,7 @@ namespace assay::runtime::cuda {
 namespace {
 
 constexpr int64_t kMostGroups = 0x7fffffff;         // of one launch
-constexpr int64_t kUnaskedGroupMemory = 48 * 1024;  // a kernel that needs more has to ask for it
+constexpr int64_t kDefaultGroupMemory = 48 * 1024;  // a kernel that needs more has to opt in
 
 }  // namespace
 
@@ -21,7 +21,7 @@ int group_memory_share(const Limits& limits, int64_t group_bytes, int64_t thread
   if (limits.unit_groups > 0) groups = std::min<int64_t>(groups, limits.unit_groups);
   if (registers > 0)
     groups = std::min(groups, std::max<int64_t>(1, limits.unit_registers / (registers * threads)));
-  const int64_t bytes = groups * (group_bytes + limits.taken_bytes);
+  const int64_t bytes = groups * (group_bytes + limits.reserved_bytes);
   return static_cast<int>(
       std::min<int64_t>(100, (100 * bytes + limits.unit_bytes - 1) / limits.unit_bytes));
 }
@@ -91,7 +91,7 @@ Diags CudaModule::load(size_t kernel, const BuiltKernel& built,
   Function function = nullptr;
   if (const Status s = api.get_function(&function, code, built.entry.c_str()))
     return fail("cuModuleGetFunction", s);
-  if (const int64_t needed = codegen::scratch_bytes(k); needed > kUnaskedGroupMemory)
+  if (const int64_t needed = codegen::scratch_bytes(k); needed > kDefaultGroupMemory)
     if (const Status s =
             api.set_function_attribute(function, kMostGroupMemory, static_cast<int>(needed)))
       return fail("cuFuncSetAttribute", s);
@@ -100,7 +100,7 @@ Diags CudaModule::load(size_t kernel, const BuiltKernel& built,
   if (api.function_attribute(&local, kLocalBytes, function) == kSuccess) report.stack_bytes = local;
   if (api.function_attribute(&report.registers, kRegisters, function) != kSuccess)
     report.registers = -1;
-  // A hint: older drivers do not know it, and the memory of some chips is not divided.
+  // A hint: older drivers do not have it, and some chips have no carve-out.
   if (const int share = group_memory_share(session_->limits, codegen::scratch_bytes(k),
                                            int64_t{threads_} * k.waves, report.registers);
       share >= 0)
@@ -110,7 +110,7 @@ Diags CudaModule::load(size_t kernel, const BuiltKernel& built,
   return find_constants(kernel, code, built.entry);
 }
 
-// Constants are variables of the code, named by kernel and position.
+// Constants are variables of the module, named by kernel and position.
 Diags CudaModule::find_constants(size_t kernel, Code code, const std::string& entry) {
   const ir::Kernel& k = definitions_[kernel];
   std::vector<Constant>& found = constants_.emplace_back();
@@ -131,13 +131,13 @@ Diags CudaModule::find_constants(size_t kernel, Code code, const std::string& en
   return {};
 }
 
-Status CudaModule::fill_constants(const Launch& launch, Event behind) {
+Status CudaModule::fill_constants(const Launch& launch, Event filled) {
   for (const Constant& c : constants_[static_cast<size_t>(launch.kernel)])
     if (const Status s =
             session_->api.copy(c.address, buffers_.address_of(launch.arguments[c.argument]),
                                c.bytes, session_->stream.get()))
       return s;
-  return session_->api.record_event(behind, session_->stream.get());
+  return session_->api.record_event(filled, session_->stream.get());
 }
 
 Diags CudaModule::make_events(size_t count) {
@@ -150,13 +150,13 @@ Diags CudaModule::make_events(size_t count) {
   return {};
 }
 
-Status CudaModule::hand_over(const Launch& launch) {
+Status CudaModule::enqueue(const Launch& launch) {
   const auto k = static_cast<size_t>(launch.kernel);
   std::vector<unsigned long long> addresses;
   for (size_t i = 0; i < launch.arguments.size(); ++i)
     if (std::none_of(constants_[k].begin(), constants_[k].end(),
                      [&](const Constant& c) { return c.argument == i; }))
-      addresses.push_back(buffers_.handed(launch.arguments[i]));
+      addresses.push_back(buffers_.argument_of(launch.arguments[i]));
   std::vector<void*> arguments;
   for (unsigned long long& a : addresses) arguments.push_back(&a);
   const auto group_bytes = static_cast<unsigned>(codegen::scratch_bytes(definitions_[k]));
@@ -195,7 +195,7 @@ Diags CudaModule::run_once(std::span<const Launch> launches, RunTimes* times) {
                         : kSuccess;
     if (status == kSuccess) {
       call = "cuLaunchKernel";
-      status = hand_over(launches[i]);
+      status = enqueue(launches[i]);
     }
     if (status == kSuccess) {
       call = "cuEventRecord";
@@ -205,7 +205,7 @@ Diags CudaModule::run_once(std::span<const Launch> launches, RunTimes* times) {
     api.synchronize(stream);
     return {failure_at(launches, i, call, status)};
   }
-  // What a kernel did wrong shows here; the driver does not say which one it was.
+  // Errors of kernels are reported here; the driver does not say which kernel failed.
   if (const Status s = api.synchronize(stream)) {
     Diag d = failure(api, "a kernel", s);
     d.message =
@@ -217,8 +217,8 @@ Diags CudaModule::run_once(std::span<const Launch> launches, RunTimes* times) {
   return times == nullptr ? Diags{} : read_times(launches, *times);
 }
 
-// From the moment the first launch was handed over, so that steps hold what launching costs; a
-// launch is busy from when its constants are where it reads them.
+// Steps begin with the first launch's submission, so they include launch overhead. `busy` begins
+// when a launch's constants have been filled.
 Diags CudaModule::read_times(std::span<const Launch> launches, RunTimes& times) const {
   std::vector<double> steps, busy;
   double total = 0;
@@ -244,7 +244,7 @@ Diags CudaModule::read_times(std::span<const Launch> launches, RunTimes& times) 
   return {};
 }
 
-// What the stream is handed while it captures is not done; it becomes a graph.
+// A capturing stream does not execute launches, but records them in a graph.
 Status CudaModule::capture(std::span<const Launch> launches, Graph& graph, const char*& call) {
   const Api& api = session_->api;
   const Stream stream = session_->stream.get();
@@ -256,7 +256,7 @@ Status CudaModule::capture(std::span<const Launch> launches, Graph& graph, const
     if (has_constants(launches[i])) status = fill_constants(launches[i], events_[2 * i + 1].get());
     if (status != kSuccess) break;
     call = "cuLaunchKernel";
-    status = hand_over(launches[i]);
+    status = enqueue(launches[i]);
   }
   const Status ended = api.end_capture(stream, &graph);  // in any case
   if (status == kSuccess && ended != kSuccess) call = "cuStreamEndCapture";
@@ -269,15 +269,15 @@ Result<RunTimes> CudaModule::run_recorded(std::span<const Launch> launches,
   const Stream stream = session_->stream.get();
   if (api.begin_capture == nullptr || api.end_capture == nullptr || api.make_run == nullptr ||
       api.launch_graph == nullptr || api.destroy_graph == nullptr || api.destroy_run == nullptr)
-    return error("its driver records no launches: it has no graphs", "a newer driver has them");
+    return error("its driver can not record launches: it has no graphs", "a newer driver has them");
   Graph graph = nullptr;
   const char* call = "";
   const Status captured = capture(launches, graph, call);
-  const Owned<Graph> held(graph, api.destroy_graph);
+  const Owned<Graph> owned_graph(graph, api.destroy_graph);
   if (captured != kSuccess) return failure_at(launches, 0, call, captured);
   GraphRun run = nullptr;
   if (const Status s = api.make_run(&run, graph, 0)) return failure(api, "cuGraphInstantiate", s);
-  const Owned<GraphRun> held_run(run, api.destroy_run);
+  const Owned<GraphRun> owned_run(run, api.destroy_run);
   auto times = time_recorded(options, [&]() -> Diags {
     if (const Status s = api.launch_graph(run, stream)) return {failure(api, "cuGraphLaunch", s)};
     if (const Status s = api.synchronize(stream)) return {failure(api, "a graph of kernels", s)};

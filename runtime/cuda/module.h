@@ -1,5 +1,5 @@
-// The runtime::Module of a CUDA device: loaded code, buffers, and launches handed over one after
-// the other in one stream, with an event behind each.
+// The runtime::Module of a CUDA device: loaded code, buffers, and launches enqueued in one stream,
+// with an event after each.
 #pragma once
 
 #include <map>
@@ -12,18 +12,18 @@
 
 namespace assay::runtime::cuda {
 
-// Errors: every kernel with more constants than the device has room for.
+// Errors: every kernel with more constants than the device allows.
 Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels);
 
-// How much of a unit's memory, in per cent, is to be group memory for as many groups as there is
-// room for otherwise: the rest is first-level cache. Left to the driver a kernel without any has
-// had 28 KiB of cache on an H200, of 256. -1: the driver tells no sizes.
+// The carve-out: per cent of a unit's memory that should be group memory, so that it does not limit
+// occupancy. The rest is first-level cache. By the driver's default, a kernel without group memory
+// had 28 of 256 KiB of cache on an H200. -1: the driver reports no sizes.
 int group_memory_share(const Limits& limits, int64_t group_bytes, int64_t threads, int registers);
 
 class CudaModule final : public Module {  // invariant: functions_[i] runs definitions_[i]
  public:
   // `threads`: of a wave. Errors: a kernel that needs more group memory than the device has; code
-  // the driver refuses.
+  // that the driver rejects.
   static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session,
                                               std::span<const ir::Kernel> kernels,
                                               const Build& build, int threads, bool guarded,
@@ -65,8 +65,8 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
   bool has_constants(const Launch& launch) const {
     return !constants_[static_cast<size_t>(launch.kernel)].empty();
   }
-  Status fill_constants(const Launch& launch, Event behind);
-  Status hand_over(const Launch& launch);
+  Status fill_constants(const Launch& launch, Event filled);
+  Status enqueue(const Launch& launch);
   Diags read_times(std::span<const Launch> launches, RunTimes& times) const;
   Diag failure_at(std::span<const Launch> launches, size_t at, const char* call,
                   Status status) const;
@@ -78,7 +78,7 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
   std::vector<std::vector<Constant>> constants_;  // of each kernel
   Buffers buffers_;
   std::vector<Owned<Event>>
-      events_;  // before the first launch; of each, when its constants are there, and after it
+      events_;  // one before the first launch; per launch: constants filled, and finished
   std::vector<KernelReport> reports_;
   int threads_ = 1;
   double build_seconds_ = 0;

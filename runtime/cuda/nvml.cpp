@@ -24,7 +24,7 @@ Library::Library() {
   const DynamicLibrary library =
       open_library("ASSAY_NVML_LIBRARY", {"libnvidia-ml.so.1", "libnvidia-ml.so"});
   if (library.handle == nullptr) {
-    diags.push_back(error("no NVML library, which tells energy: " + library.fault,
+    diags.push_back(error("no NVML library, which reports energy: " + library.fault,
                           "it comes with the GPU's driver"));
     return;
   }
@@ -52,7 +52,7 @@ Result<double> read_joules(const std::string& bus) {
     return error(fmt::format("NVML does not find the GPU at {}: {}", bus, library.text_of(s)));
   unsigned long long millijoules = 0;
   if (const Status s = library.energy(device, &millijoules))
-    return error(fmt::format("NVML tells no energy: {}", library.text_of(s)));
+    return error(fmt::format("NVML reports no energy: {}", library.text_of(s)));
   return static_cast<double>(millijoules) * 1e-3;
 }
 

@@ -1,5 +1,4 @@
-// What NVIDIA's management library tells of a GPU, where its driver has brought one: energy drawn
-// so far.
+// Energy drawn by a GPU, read from NVIDIA's management library, which comes with the driver.
 #pragma once
 
 #include <string>
@@ -8,10 +7,10 @@
 
 namespace assay::runtime::cuda {
 
-// Joules since the driver was loaded, of the whole board; the counter moves some ten times a
-// second. `bus`: the device's address (0000:3b:00.0). Errors: there is no library (the driver's;
-// $ASSAY_NVML_LIBRARY names another), it lacks a function, does not know the device, or the board
-// has no counter.
+// Joules since the driver was loaded, of the whole board; the counter is updated about ten times a
+// second. `bus`: the device's PCI address (0000:3b:00.0). Errors: no library
+// ($ASSAY_NVML_LIBRARY, else the driver's); a missing function; an unknown device; a board without
+// a counter.
 Result<double> read_joules(const std::string& bus);
 
 }  // namespace assay::runtime::cuda

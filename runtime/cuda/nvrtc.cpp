@@ -17,7 +17,7 @@ using Program = struct ProgramRecord*;
 
 constexpr size_t kLongestLog = 4000;
 
-// Denormals are flushed on every device where that is possible; see the runtime's README.
+// Denormals are flushed on every device that can, as in runtime/README.md.
 constexpr const char* kFlags[] = {"--std=c++17", "--ftz=true", "-w", "--ptxas-options=-v"};
 
 #define ASSAY_NVRTC_FUNCTIONS(X)                                                          \
@@ -87,7 +87,7 @@ Loading::Loading() {
 
 namespace {
 
-// "kernel.cu(15): error: expected a ..." and the column from the caret below the line it shows.
+// Line from "kernel.cu(15): error: expected a ...", column from the caret below the quoted line.
 std::pair<int, int> place_in(const std::string& log) {
   static const std::regex kPlace(R"(\((\d{1,9})\): error)");
   std::istringstream lines(log);
@@ -101,7 +101,7 @@ std::pair<int, int> place_in(const std::string& log) {
     const size_t column = caret.find('^');
     const bool is_caret = column != std::string::npos && caret.find_first_not_of(' ') == column;
     return {at, is_caret && column >= 2 ? static_cast<int>(column) - 1
-                                        : 0};  // it shows lines behind two spaces
+                                        : 0};  // quoted lines are indented by two spaces
   }
   return {0, 0};
 }

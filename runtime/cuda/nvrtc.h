@@ -1,5 +1,5 @@
-// CUDA C++ to machine code by NVRTC, loaded at run time. It needs neither a driver nor a device, so
-// kernels for a chip that is not here can be built and looked at.
+// CUDA C++ to machine code by NVRTC, loaded at run time. It needs neither driver nor device, so
+// kernels can be built and inspected for a chip that is not present.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace assay::runtime::cuda {
 
-struct Resources {          // of one kernel, as the assembler reports them
+struct Resources {          // of one kernel, as ptxas reports them
   int registers = 0;        // of a thread
   int64_t stack_bytes = 0;  // of a thread, spills included
   int64_t spill_bytes = 0;  // stores and loads together
@@ -21,24 +21,24 @@ struct Compiled {
   std::map<std::string, Resources> resources;  // by entry
 };
 
-class Compiler {  // invariant: functions are there; architectures are in ascending order
+class Compiler {  // invariant: functions_ is set; architectures_ is in ascending order
  public:
-  // The library named by $ASSAY_NVRTC_LIBRARY, else the system's; loaded once and kept.
-  // Errors: there is none; it lacks functions (each by its name).
+  // The library named by $ASSAY_NVRTC_LIBRARY, else the system's; loaded once, never closed.
+  // Errors: no library; missing functions, each by its name.
   static Result<const Compiler*> load();
 
   const std::string& version() const { return version_; }                   // 12.9
   const std::vector<int>& architectures() const { return architectures_; }  // 80: sm_80
 
-  // The newest architecture whose code a device of this compute capability (90: 9.0) runs. Errors:
-  // there is none.
+  // The newest architecture whose code runs on this compute capability (90: 9.0). Errors: there is
+  // none.
   Result<int> architecture_for(int capability) const;
 
-  // Errors: the source does not compile: one diag, the log in its message, line and column of the
-  // first error.
+  // Errors: the source does not compile: one diag with the log, and line and column of the first
+  // error.
   Result<Compiled> compile(const std::string& source, int architecture) const;
 
-  // What code depends on, besides source and architecture.
+  // Compiler flags, on which code depends besides source and architecture.
   static std::string flags();
 
  private:
@@ -50,7 +50,7 @@ class Compiler {  // invariant: functions are there; architectures are in ascend
   std::vector<int> architectures_;
 };
 
-// Reads what the assembler says with -v. Entries whose lines are not understood are left out.
+// Parses the output of ptxas -v. Entries that it does not understand are omitted.
 std::map<std::string, Resources> read_resources(const std::string& log);
 
 }  // namespace assay::runtime::cuda

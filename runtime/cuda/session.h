@@ -15,7 +15,7 @@ struct Limits {
   int64_t constant_bytes = 0;  // of one kernel
   int unit_threads = 0, unit_groups = 0, unit_registers = 0;
   int64_t unit_bytes = 0,
-          taken_bytes = 0;  // of group memory; of that, by the driver, in every group
+          reserved_bytes = 0;  // of group memory; the driver's part in every group
 };
 
 struct Session {
@@ -24,12 +24,12 @@ struct Session {
   std::string id;
   int capability = 0;  // 90: 9.0
   Limits limits{};
-  std::string bus{};  // where it is plugged in: 0000:3b:00.0
+  std::string bus{};  // PCI address: 0000:3b:00.0
   std::unique_ptr<ContextRecord, std::function<void(Context)>>
-      context{};  // the device's primary one
+      context{};  // the device's primary context
   Owned<Stream> stream{};
 
-  // Driver calls of this thread go to this device from here on.
+  // Makes this device current for the calling thread.
   Status enter() const { return api.set_context(context.get()); }
 };
 

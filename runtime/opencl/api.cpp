@@ -9,7 +9,7 @@
 namespace assay::runtime::opencl {
 namespace {
 
-// Where systems keep the loader, or on phones the driver itself.
+// Usual places of the loader, or on phones of the driver itself.
 constexpr const char* kLibraries[] = {"libOpenCL.so.1", "libOpenCL.so",
                                       "/vendor/lib64/libOpenCL.so",
                                       "/system/vendor/lib64/libOpenCL.so"};
@@ -19,14 +19,13 @@ struct Loaded {
   Diags diags;
 };
 
-// PoCL's threads, one for each core, stay on it: woken for a kernel of microseconds, two of them
-// were often run on one core and it took twice as long. What the user has set stays; other drivers
-// do not look at it.
-void keep_threads_apart() { setenv("POCL_AFFINITY", "1", 0); }
+// Pins PoCL's threads, one per core. Unpinned, two of them often shared a core in kernels of
+// microseconds, which then took twice as long. A user's setting is kept; other drivers ignore it.
+void pin_pocl_threads() { setenv("POCL_AFFINITY", "1", 0); }
 
 Loaded load() {
   Loaded out;
-  keep_threads_apart();
+  pin_pocl_threads();
   const DynamicLibrary library =
       open_library("ASSAY_OPENCL_LIBRARY", {std::begin(kLibraries), std::end(kLibraries)});
   if (library.handle == nullptr) {
@@ -58,7 +57,7 @@ const char* hint_for(cl_int status) {
       return "the device does not allow buffers of this size";
     case CL_INVALID_COMMAND_QUEUE:
     case CL_DEVICE_NOT_AVAILABLE:
-      return "the device has gone: what was measured so far is kept; try again when `assay "
+      return "the device was lost: what was measured so far is kept; try again when `assay "
              "devices` "
              "lists it";
     default:

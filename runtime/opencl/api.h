@@ -15,37 +15,36 @@
 
 namespace assay::runtime::opencl {
 
-#define ASSAY_OPENCL_FUNCTIONS(X)                                                                  \
-  X(clGetPlatformIDs)                                                                              \
-  X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext) \
-      X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateProgramWithSource)                \
-          X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramBuildInfo)                  \
-              X(clGetProgramInfo) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel)         \
-                  X(clSetKernelArg) X(clGetKernelWorkGroupInfo) X(clCreateBuffer)                  \
-                      X(clReleaseMemObject) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject)       \
-                          X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueNDRangeKernel) \
-                              X(clFlush) X(clFinish) X(clGetEventProfilingInfo) X(clGetEventInfo)  \
-                                  X(clReleaseEvent) X(clWaitForEvents) X(clCreateImage)            \
-                                      X(clGetSupportedImageFormats) X(clEnqueueReadImage)          \
-                                          X(clEnqueueWriteImage)
+// clang-format off
+#define ASSAY_OPENCL_FUNCTIONS(X) \
+  X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) \
+  X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) \
+  X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clBuildProgram) \
+  X(clGetProgramBuildInfo) X(clGetProgramInfo) X(clReleaseProgram) X(clCreateKernel) \
+  X(clReleaseKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo) X(clCreateBuffer) \
+  X(clReleaseMemObject) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject) X(clEnqueueReadBuffer) \
+  X(clEnqueueWriteBuffer) X(clEnqueueNDRangeKernel) X(clFlush) X(clFinish) \
+  X(clGetEventProfilingInfo) X(clGetEventInfo) X(clReleaseEvent) X(clWaitForEvents) \
+  X(clCreateImage) X(clGetSupportedImageFormats) X(clEnqueueReadImage) X(clEnqueueWriteImage)
+// clang-format on
 
 struct Api {
 #define ASSAY_DECLARE(name) decltype(&::name) name = nullptr;
   ASSAY_OPENCL_FUNCTIONS(ASSAY_DECLARE)
 #undef ASSAY_DECLARE
   void*(CL_API_CALL* extension)(cl_platform_id platform, const char* function) =
-      nullptr;  // nullptr: a loader without extensions
+      nullptr;  // nullptr: the loader has no extensions
 };
 
-// The library named by $ASSAY_OPENCL_LIBRARY, else the system's loader; loaded once and kept.
-// Errors: there is none; it lacks a function.
+// The library named by $ASSAY_OPENCL_LIBRARY, else the system's loader; loaded once, never closed.
+// Errors: no library; a missing function.
 Result<const Api*> load_api();
 
 // The constant's name (CL_OUT_OF_RESOURCES), or the number.
 std::string name_of(cl_int status);
 
-// What went wrong in which call, with what to do about it where that is known. Errors after which
-// the device can not be used any more say so.
+// The failed call and its status, with a hint where there is one. The hint says so if the device is
+// no longer usable.
 Diag failure(const char* call, cl_int status);
 
 // Owner of an OpenCL object: releases it with a function of the api.
@@ -77,14 +76,14 @@ struct Place {
   cl_device_id device = nullptr;
 };
 
-// Every device of every platform, in the driver's order. Errors: none of the platforms answers.
+// All devices of all platforms, in the loader's order. Errors: no platform answers.
 Result<std::vector<Place>> list_devices(const Api& api);
 
-// "" where the driver does not say.
+// "" if the driver does not report it.
 std::string text_of(const Api& api, cl_device_id device, cl_device_info what);
 std::string text_of(const Api& api, cl_platform_id platform, cl_platform_info what);
 
-// 0 where the driver does not say.
+// 0 if the driver does not report it.
 template <class T>
 T number_of(const Api& api, cl_device_id device, cl_device_info what) {
   T value{};

@@ -45,7 +45,7 @@ Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard)
   return b;
 }
 
-// Rows of it: whole ones, as many as the data holds.
+// Copies whole rows of an image, from or to the host.
 cl_int move_rows(const Session& session, const Buffer& image, int64_t offset, int64_t bytes,
                  void* to, const void* from) {
   const int64_t row = image.image->row_bytes();
@@ -61,7 +61,7 @@ cl_int move_rows(const Session& session, const Buffer& image, int64_t offset, in
                                         region, 0, 0, to, 0, nullptr, nullptr);
 }
 
-// 0: there is none.
+// 0: unsupported.
 cl_channel_type channel_of(const ImageShape& shape) {
   const bool numbers = shape.dtype == ir::DType::f32;
   switch (shape.stored) {
@@ -75,7 +75,7 @@ cl_channel_type channel_of(const ImageShape& shape) {
   return numbers ? CL_FLOAT : shape.dtype == ir::DType::i32 ? CL_SIGNED_INT32 : 0;
 }
 
-// That a driver makes an image does not say that it reads it.
+// A driver may create images of formats that its kernels can not read.
 bool is_supported(const Session& session, const cl_image_format& format) {
   cl_uint count = 0;
   const auto list = [&](cl_uint room, cl_image_format* to) {
@@ -107,9 +107,9 @@ Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
                              shape.height, format_name(shape), why));
   };
   if (format.image_channel_data_type == 0) return refused("there is no such format");
-  // PoCL lists single halves, and reads them wrongly.
+  // PoCL lists formats of fewer halves per texel, but reads them wrongly.
   if (shape.stored != Stored::as_type && shape.texel != 4)
-    return refused("of such numbers only texels of four are what every driver has");
+    return refused("drivers support these numbers reliably in texels of four only");
   if (!is_supported(session, format)) return refused("the driver does not list this format");
   if (desc.image_width >
           number_of<size_t>(session.api, session.place.device, CL_DEVICE_IMAGE2D_MAX_WIDTH) ||
@@ -190,7 +190,7 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
                                                static_cast<size_t>(from.offset + guard()),
                                                data.size(), data.data(), 0, nullptr, nullptr);
   if (status == CL_SUCCESS) return;
-  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
+  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a plausible value
   lost_.push_back(failure(image ? "clEnqueueReadImage" : "clEnqueueReadBuffer", status));
 }
 
@@ -224,7 +224,7 @@ Diags Buffers::check_guards() const {
   Diags damage;
   std::vector<std::byte> zone(static_cast<size_t>(guard()));
   for (size_t i = 0; guarded_ && i < all_.size(); ++i) {
-    if (all_[i].image) continue;  // images are not written to
+    if (all_[i].image) continue;  // kernels do not write to images
     for (const int64_t at : {int64_t{0}, guard() + std::max<int64_t>(1, all_[i].bytes)}) {
       const cl_int status = session_.api.clEnqueueReadBuffer(
           session_.queue.get(), all_[i].memory.get(), CL_TRUE, static_cast<size_t>(at), zone.size(),

@@ -1,5 +1,5 @@
-// The buffers of a module: device memory that persists, in zones that show when a kernel wrote
-// outside it.
+// The buffers of a module: persistent device memory, with guard zones that detect writes outside a
+// buffer.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@
 namespace assay::runtime::opencl {
 
 struct Buffer {
-  Memory pages;  // its storage, where the device shares the host's memory
+  Memory pages;  // its storage, if the device shares the host's memory
   Owned<cl_mem> memory;
   int64_t bytes = 0;                // without the guard zones
-  std::optional<ImageShape> image;  // that it is
+  std::optional<ImageShape> image;  // if it is one
 };
 
-// Zeroed. Errors: out of memory, or more than the device allows.
+// Zeroed. Errors: out of memory; larger than the device allows.
 Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard);
 
-// The same of an image. Errors: the device has no images, or none of such texels, or none as large.
+// The same for an image. Errors: no images; unsupported texels; larger than the device allows.
 Result<Buffer> make_image(const Session& session, const ImageShape& shape);
 
-class Buffers {  // invariant: what went wrong in a call that returns nothing is in lost_
+class Buffers {  // invariant: lost_ holds the errors of calls that return none
  public:
   Buffers(const Session& session, bool guarded) : session_(session), guarded_(guarded) {}
 
@@ -44,8 +44,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
     return at(buffer).image ? &*at(buffer).image : nullptr;
   }
   cl_mem memory_of(int buffer) const { return at(buffer).memory.get(); }
-  // Where a range begins in its cl_mem, and as an address, where the device shares the host's
-  // memory.
+  // Begin of a range in its cl_mem, and its address if the device shares the host's memory.
   int64_t offset_of(BufferRange r) const { return r.offset + guard(); }
   int64_t address_of(BufferRange r) const;
 
@@ -59,7 +58,7 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   const Session& session_;
   bool guarded_;
   std::vector<Buffer> all_;
-  mutable Diags lost_;  // a read or write that failed: the next run reports it
+  mutable Diags lost_;  // failed reads and writes, which the next run reports
 };
 
 }  // namespace assay::runtime::opencl

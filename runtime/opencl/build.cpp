@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Denormals are flushed on every device where that is possible; see the runtime's README.
+// Denormals are flushed on every device that can, as in runtime/README.md.
 constexpr const char* kOptions = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
-// The driver's own library is linked into every program, which takes longer than a kernel does; a
-// sequence is one function, and larger ones are slow to build.
+// Drivers link their built-in library into every program, which takes longer than compiling a
+// kernel. A sequence is one function, and larger ones build slowly.
 constexpr size_t kMostKernelsPerProgram = 16;
 constexpr size_t kMostKernelsPerSequence = 128;
 constexpr const char* kSequence = "sequence";
@@ -29,7 +29,7 @@ constexpr const char* kSequence = "sequence";
 // Kernels that are built together: positions in the request, no two of them equal.
 using Batch = std::vector<size_t>;
 
-struct Home {  // of a kernel
+struct Placement {  // of a kernel
   cl_program program = nullptr;
   int number = 0;  // in its batch
 };
@@ -40,7 +40,7 @@ struct Builder {
   std::vector<Source> sources;
   const Session& session = request.session;
   const Api& api = session.api;
-  std::map<std::string, Home> homes{};  // by hash
+  std::map<std::string, Placement> placements{};  // by hash
   Build out{};
   int64_t done = 0, total = 0;
   Diags diags{};
@@ -58,20 +58,20 @@ struct Builder {
   bool make_kernels();
 };
 
-// Of what has no home yet.
+// Batches of the kernels that are not built yet.
 std::vector<Batch> Builder::batches() const {
   const size_t most = request.sequences ? kMostKernelsPerSequence : kMostKernelsPerProgram;
   std::vector<Batch> out_of;
   std::set<std::string> seen;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (homes.contains(sources[i].hash) || !seen.insert(sources[i].hash).second) continue;
+    if (placements.contains(sources[i].hash) || !seen.insert(sources[i].hash).second) continue;
     if (out_of.empty() || out_of.back().size() == most) out_of.emplace_back();
     out_of.back().push_back(i);
   }
   return out_of;
 }
 
-// What a batch is cached under.
+// The cache keys of a batch.
 std::vector<std::string> Builder::keys_of(const Batch& batch) const {
   std::vector<std::string> keys;
   for (const size_t k : batch) keys.push_back(sources[k].hash);
@@ -90,11 +90,11 @@ Result<std::string> Builder::text_of(const Batch& batch) const {
 
 void Builder::keep_program(Owned<cl_program> program, const Batch& batch) {
   for (size_t i = 0; i < batch.size(); ++i)
-    homes[sources[batch[i]].hash] = {program.get(), static_cast<int>(i)};
+    placements[sources[batch[i]].hash] = {program.get(), static_cast<int>(i)};
   out.programs.push_back(std::move(program));
 }
 
-// A binary that the driver no longer takes counts as absent.
+// A binary that the driver no longer accepts counts as absent.
 bool Builder::load_binary(const fs::path& file, const Batch& batch) {
   const auto bytes = read_file(file);
   if (!bytes) return false;
@@ -165,8 +165,8 @@ void Builder::complain(const std::string& source, cl_program program, size_t ker
   diags.push_back(std::move(d));
 }
 
-// The binary holds machine code once the driver has been asked for it, or once kernels have run;
-// a driver that gives none is asked to build again next time.
+// A binary may hold machine code only after it was requested or kernels have run. Without a binary,
+// the program is built again next time.
 void Builder::store(cl_program program, const Batch& batch) {
   size_t size = 0;
   if (api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) !=
@@ -187,10 +187,10 @@ void Builder::store(cl_program program, const Batch& batch) {
   fs::remove_all(*folder, ignored);
 }
 
-// False: this program does not build; said when it holds one kernel only.
+// False: the program does not build. Reported only if it holds one kernel.
 bool Builder::compile(const Batch& batch) {
   const auto text = text_of(batch);
-  ASSAY_CHECK(text.ok());  // each of them has been rendered before
+  ASSAY_CHECK(text.ok());  // each of them was rendered before
   const char* source = text->c_str();
   const size_t length = text->size();
   cl_int status = CL_SUCCESS;
@@ -221,7 +221,7 @@ bool Builder::build_missing() {
       return false;
     }
     if (compile(batch) || batch.size() == 1) continue;
-    for (const size_t k : batch) compile({k});  // to learn which one is at fault
+    for (const size_t k : batch) compile({k});  // to find which one fails
   }
   return !has_error(diags);
 }
@@ -229,14 +229,14 @@ bool Builder::build_missing() {
 bool Builder::make_kernels() {
   std::map<cl_program, cl_kernel> sequences;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const Home& home = homes.at(sources[i].hash);
-    if (const auto known = sequences.find(home.program); known != sequences.end()) {
-      out.kernels.push_back({known->second, home.number});
+    const Placement& at = placements.at(sources[i].hash);
+    if (const auto known = sequences.find(at.program); known != sequences.end()) {
+      out.kernels.push_back({known->second, at.number});
       continue;
     }
     cl_int status = CL_SUCCESS;
     const std::string name = request.sequences ? kSequence : symbol_of(sources[i]);
-    Owned<cl_kernel> entry{api.clCreateKernel(home.program, name.c_str(), &status),
+    Owned<cl_kernel> entry{api.clCreateKernel(at.program, name.c_str(), &status),
                            api.clReleaseKernel};
     if (status != CL_SUCCESS) {
       Diag d = failure("clCreateKernel", status);
@@ -244,8 +244,8 @@ bool Builder::make_kernels() {
       diags.push_back(std::move(d));
       continue;
     }
-    if (request.sequences) sequences[home.program] = entry.get();
-    out.kernels.push_back({entry.get(), home.number, home.program, name});
+    if (request.sequences) sequences[at.program] = entry.get();
+    out.kernels.push_back({entry.get(), at.number, at.program, name});
     out.entries.push_back(std::move(entry));
   }
   return !has_error(diags);

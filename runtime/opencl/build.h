@@ -1,6 +1,6 @@
-// Loop kernels -> OpenCL programs. What was built is kept as the driver's binary, under the hash of
-// source, options and driver; only kernels that are not in the cache are compiled. A sequence is
-// kept under the hash of all that is in it.
+// Loop kernels -> OpenCL programs. The driver's binaries are cached under the hash of source,
+// options and driver, a sequence under the hash of all its kernels. Only kernels that are not in
+// the cache are compiled.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ namespace assay::runtime::opencl {
 struct BuiltKernel {
   cl_kernel entry = nullptr;     // its own, or the sequence that holds it
   int number = 0;                // in the sequence
-  cl_program program = nullptr;  // that it is of,
-  std::string name = {};         // and its name there
+  cl_program program = nullptr;  // of `entry`
+  std::string name = {};         // of `entry` in the program
 };
 
 struct Build {
@@ -35,11 +35,11 @@ struct BuildRequest {
   const Session& session;
   const LoadOptions& options;
   int threads = 1;         // of a wave, where lanes are threads
-  bool sequences = false;  // kernels that run through launches, instead of one for each
+  bool sequences = false;  // kernels that execute many launches, instead of one for each
 };
 
-// Errors: what the dialect can not spell; a kernel the driver does not build (its log, with the
-// file and line of the kernel's source, which is kept beside the cache); cancelled.
+// Errors: what the dialect can not spell; a kernel that the driver does not build (its log, with
+// file and line of the kernel's source, which is saved in the cache's folder); cancelled.
 Result<Build> build(const BuildRequest& request, KernelCache& cache);
 
 }  // namespace assay::runtime::opencl

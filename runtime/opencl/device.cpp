@@ -23,8 +23,7 @@ std::string class_of(cl_device_type type) {
   return "accelerator";
 }
 
-// What work-groups are best made of: lanes of a wave. It is asked of a kernel; 0: the driver does
-// not say.
+// Lanes of a wave: the preferred work-group multiple, which drivers report per kernel. 0: unknown.
 int wave_of(const Api& api, const Place& at) {
   cl_int status = CL_SUCCESS;
   const cl_context_properties properties[] = {
@@ -78,7 +77,7 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
        std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_WIDTH))},
       {"image_height",
        std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT))},
-      {"image_outside", "CLK_ADDRESS_NONE, of which OpenCL promises nothing"},
+      {"image_outside", "CLK_ADDRESS_NONE, undefined in OpenCL"},
       {"extensions", text_of(api, at.device, CL_DEVICE_EXTENSIONS)}};
   const auto mhz = number_of<cl_uint>(api, at.device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   d.facts.emplace_back("clock_mhz", std::to_string(mhz));
@@ -89,7 +88,7 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
   const bool f16 =
       text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp16") != std::string::npos;
   d.facts.emplace_back("types", f16 ? "f16 f16x2 i8 dot" : "i8 dot");
-  // Such a device is the processor we run on; of others the lanes are threads.
+  // A device of class cpu is the host's processor; on all others, lanes are threads.
   if (d.facts[0].second == "cpu") {
     d.facts.emplace_back("isa", cpu::read_cpu_info().isa);
   } else {
@@ -113,7 +112,7 @@ Result<Session> start(const Api& api, const Place& at, const std::string& id) {
   s.limits.group_threads = number_of<size_t>(api, at.device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   s.limits.group_bytes = number_of<cl_ulong>(api, at.device, CL_DEVICE_LOCAL_MEM_SIZE);
   s.limits.shares_memory = number_of<cl_bool>(api, at.device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
-  // Work-groups of a processor are threads of its system: those that have begun go on side by side.
+  // A processor's work-groups run on operating-system threads: started ones run concurrently.
   const bool is_processor =
       (number_of<cl_device_type>(api, at.device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   if (is_processor && s.limits.shares_memory) s.ticks = ticks_per_second();
@@ -153,7 +152,7 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
     Diags warnings;
     auto cache = KernelCache::open(options.cache_dir, warnings);
     if (!cache) return cache.diags();
-    Handing how;
+    LaunchMode how;
     how.threads = hwdesc::threads_of(target);
     if (static_cast<size_t>(how.threads) > session_->limits.group_threads)
       return error(fmt::format("{} allows {} threads in a group, the target has {} lanes", info_.id,
@@ -206,7 +205,7 @@ Result<std::unique_ptr<Device>> open(const std::string& id) {
     return std::unique_ptr<Device>(std::make_unique<OpenclDevice>(
         std::move(info), std::move(session).value(), std::move(dialect).value()));
   }
-  return error(fmt::format("{} has gone", id), "`assay devices` lists those there are");
+  return error(fmt::format("{} is no longer there", id), "`assay devices` lists the devices");
 }
 
 }  // namespace assay::runtime::opencl

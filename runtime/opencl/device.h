@@ -8,7 +8,7 @@
 
 namespace assay::runtime::opencl {
 
-// Every device of every driver, or why there is none.
+// All devices of all drivers, or the reason why there is none.
 Found find();
 Result<std::unique_ptr<Device>> open(const std::string& id);
 

@@ -45,7 +45,7 @@ cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_kernel kernel
     const cl_mem memory = loaded.buffers.memory_of(range.buffer);
     const cl_long first = loaded.buffers.offset_of(range) / ir::bytes_of(b.dtype);
     if (const cl_int s = api.clSetKernelArg(kernel, position++, sizeof memory, &memory)) return s;
-    if (b.space == ir::Space::image) continue;  // it has no beginning but its own
+    if (b.space == ir::Space::image) continue;  // images are bound without an offset
     if (const cl_int s = api.clSetKernelArg(kernel, position++, sizeof first, &first)) return s;
   }
   return CL_SUCCESS;

@@ -8,7 +8,7 @@
 namespace assay::runtime::opencl {
 namespace {
 
-// What the driver says of a kernel that is launched on its own; a sequence is one function.
+// As the driver reports it. Not for a sequence, which is one function for all kernels.
 int64_t private_bytes(const Session& session, cl_kernel kernel) {
   cl_ulong bytes = 0;
   const cl_int status = session.api.clGetKernelWorkGroupInfo(
@@ -20,7 +20,7 @@ int64_t private_bytes(const Session& session, cl_kernel kernel) {
 
 Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> session,
                                                    std::span<const ir::Kernel> kernels, Build build,
-                                                   Handing how, bool guarded, Diags warnings) {
+                                                   LaunchMode how, bool guarded, Diags warnings) {
   Diags diags;
   for (const ir::Kernel& k : kernels)
     if (const auto needed = static_cast<size_t>(codegen::scratch_bytes(k));

@@ -8,19 +8,19 @@
 
 namespace assay::runtime::opencl {
 
-// How launches are handed to the driver.
-struct Handing {
+// How launches are submitted to the driver.
+struct LaunchMode {
   int threads = 1;           // of a wave, where lanes are threads
   bool in_sequence = false;  // one kernel for many launches
 };
 
 class OpenclModule final : public Module {  // invariant: launcher_ runs what loaded_ holds
  public:
-  // `how`: what the build is made for. Errors: a kernel that needs more group memory than the
+  // `how`: as the build was made. Errors: a kernel that needs more group memory than the
   // device has.
   static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session,
                                               std::span<const ir::Kernel> kernels, Build build,
-                                              Handing how, bool guarded, Diags warnings);
+                                              LaunchMode how, bool guarded, Diags warnings);
 
   Result<int> allocate(int64_t bytes) override { return loaded_->buffers.allocate(bytes); }
   Result<int> allocate_image(const ImageShape& shape) override {

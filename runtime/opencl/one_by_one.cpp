@@ -15,7 +15,7 @@ struct QueueRange {  // of one launch, in queues_
   cl_uint count = 0;  // of each unit
 };
 
-class OneByOne final : public Launcher {  // invariant: every unit's claims stand at claimed_
+class OneByOne final : public Launcher {  // invariant: every unit's claims counter is claimed_
  public:
   OneByOne(Loaded& loaded, Buffer claims, Buffer queues)
       : loaded_(loaded),
@@ -26,7 +26,7 @@ class OneByOne final : public Launcher {  // invariant: every unit's claims stan
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
 
  private:
-  // Work-items of a launch: more than units, since drivers deal out several at a time.
+  // Work-items of a launch: more than units, since drivers assign several at a time.
   size_t slots() const { return 2 * static_cast<size_t>(session_.units); }
   Diags write_queues(std::span<const Launch> launches);
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
@@ -35,20 +35,20 @@ class OneByOne final : public Launcher {  // invariant: every unit's claims stan
 
   Loaded& loaded_;
   const Session& session_;
-  Buffer claims_;        // a counter per unit, 64 bytes apart; never reset
-  cl_uint claimed_ = 0;  // what each stands at
+  Buffer claims_;        // a counter per unit, each in its own line of 64 bytes; never reset
+  cl_uint claimed_ = 0;  // value of each
   Buffer queues_;        // begin and end of each queue of each unit of each launch
   std::vector<cl_long> written_queues_;
   std::vector<QueueRange> queue_ranges_;
 };
 
-// Unless they are there.
+// Skipped if the queues have not changed.
 Diags OneByOne::write_queues(std::span<const Launch> launches) {
   std::vector<cl_long> all;
   std::vector<QueueRange> ranges;
   for (const Launch& l : launches) {
     const Queues q =
-        deal(l, loaded_.definitions[static_cast<size_t>(l.kernel)].groups, session_.units);
+        split_queues(l, loaded_.definitions[static_cast<size_t>(l.kernel)].groups, session_.units);
     ranges.push_back({static_cast<int64_t>(all.size()), q.count});
     all.insert(all.end(), q.ranges.begin(), q.ranges.end());
   }
@@ -102,7 +102,8 @@ Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
     status = api.clEnqueueNDRangeKernel(session_.queue.get(), kernel, 1, nullptr, &items, &one, 0,
                                         nullptr, &event);
     if (status != CL_SUCCESS) break;
-    claimed_ += queue_ranges_[l].count + static_cast<cl_uint>(items);  // each ends on one too many
+    claimed_ +=
+        queue_ranges_[l].count + static_cast<cl_uint>(items);  // each work-item's last claim fails
     events.push_back({event, api.clReleaseEvent});
   }
   size_t at = std::min(events.size(), launches.size() - 1);
@@ -117,7 +118,7 @@ Diags OneByOne::run_once(std::span<const Launch> launches, RunTimes* times) {
   return times == nullptr ? Diags{} : read_steps(session_, events, ends, *times);
 }
 
-// Each time begins with counters at zero; where it leaves them they stand from then on.
+// A recording resets the counters to zero first; claimed_ is then what one execution adds.
 Result<RunTimes> OneByOne::run_recorded(std::span<const Launch> launches,
                                         const RunOptions& options) {
   auto recording = Recording::begin(session_);

@@ -9,7 +9,7 @@ constexpr int64_t kPieces = 4;  // of a queue
 
 }  // namespace
 
-Queues deal(const Launch& launch, int64_t groups, int units) {
+Queues split_queues(const Launch& launch, int64_t groups, int units) {
   std::vector<std::vector<cl_long>> of_unit(static_cast<size_t>(units));
   const auto add = [&](int unit, int64_t begin, int64_t end) {
     auto& rows = of_unit[static_cast<size_t>(unit % units)];

@@ -1,4 +1,4 @@
-// Which groups of a launch each unit runs, cut into pieces.
+// The groups of a launch, as queues per unit.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace assay::runtime::opencl {
 
-// Ranges of groups: begin and end of queue q of unit u are at 2 (u count + q); what is missing is
-// empty.
+// Ranges of groups: begin and end of queue q of unit u are at 2 (u count + q). Missing queues are
+// empty ranges.
 struct Queues {
   std::vector<cl_long> ranges;
   cl_uint count = 0;  // of each unit
 };
 
-// A driver may start its units late: each queue is cut into pieces, so that who is through with its
-// own takes over others' piece by piece.
-Queues deal(const Launch& launch, int64_t groups, int units);
+// Splits each queue into pieces. A driver may start its units late, and units that have finished
+// their own queues then steal pieces of others.
+Queues split_queues(const Launch& launch, int64_t groups, int units);
 
 }  // namespace assay::runtime::opencl

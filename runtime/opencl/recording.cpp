@@ -22,7 +22,7 @@ Result<Recording> Recording::begin(const Session& session) {
                    look_up(session, "clEnqueueCommandBufferKHR", api.enqueue) &&
                    look_up(session, "clCommandFillBufferKHR", api.fill) &&
                    look_up(session, "clCommandNDRangeKernelKHR", api.kernel);
-  if (!has) return error("its driver records no launches: it has no cl_khr_command_buffer");
+  if (!has) return error("its driver can not record launches: it has no cl_khr_command_buffer");
   Recording r(session, api);
   const cl_command_queue queue = session.queue.get();
   cl_int status = CL_SUCCESS;
@@ -57,7 +57,7 @@ cl_int Recording::add_zeros(cl_mem buffer, size_t bytes) {
 cl_int Recording::end() { return api_.finalize(commands_.get()); }
 
 Diags Recording::run() {
-  // Without queues of its own: the one it was recorded for.
+  // No queue given: it uses the one that it was recorded for.
   if (const cl_int s = api_.enqueue(0, nullptr, commands_.get(), 0, nullptr, nullptr))
     return {failure("clEnqueueCommandBufferKHR", s)};
   if (const cl_int s = session_->api.clFinish(session_->queue.get()))

@@ -1,5 +1,4 @@
-// Launches recorded once and handed over as one (cl_khr_command_buffer), each behind the one
-// before.
+// Launches recorded once and submitted as one (cl_khr_command_buffer), in order.
 #pragma once
 
 #include <vector>
@@ -8,7 +7,7 @@
 
 namespace assay::runtime::opencl {
 
-// The extension's functions, declared by their parameters: not every system's headers have them.
+// The extension's functions, declared here since not every system's headers have them.
 struct RecordingApi {
   using Commands = struct CommandsRecord*;  // cl_command_buffer_khr
   using Point = cl_uint;                    // cl_sync_point_khr
@@ -33,12 +32,12 @@ class Recording {  // invariant: commands_ are recorded in order; after end(), r
   // Errors: the driver does not have the extension.
   static Result<Recording> begin(const Session& session);
 
-  // With the arguments that the kernel has; kept as long as the recording. CL_SUCCESS, or what the
-  // driver says.
+  // With the kernel's current arguments; keeps the kernel alive. CL_SUCCESS, or the driver's
+  // status.
   cl_int add(Owned<cl_kernel> kernel, size_t items, size_t group);
   cl_int add_zeros(cl_mem buffer, size_t bytes);
   cl_int end();
-  // Hands all over and waits.
+  // Submits the recording and waits.
   Diags run();
 
  private:

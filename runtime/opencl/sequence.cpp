@@ -10,13 +10,13 @@
 namespace assay::runtime::opencl {
 namespace {
 
-constexpr double kLongestKernel = 0.1;  // seconds: longer ones make other users of the device wait
-constexpr double kGathering = 200e-6;   // seconds the first unit waits for the others to begin
-constexpr double kPatience = 60;        // seconds until a unit gives up waiting for another one
-constexpr size_t kWordsApart = 16;      // of the kernel's state
+constexpr double kLongestKernel = 0.1;  // seconds: longer ones block other users of the device
+constexpr double kGathering = 200e-6;   // seconds that a unit waits for the others to start
+constexpr double kPatience = 60;        // seconds: timeout of waiting for another unit
+constexpr size_t kStateStride = 16;     // words of the kernel's state: each has its own line
 constexpr cl_uint kMostLaunches = 1 << 16;
 
-// Launches of one built sequence, behind each other.
+// Consecutive launches of one built sequence.
 struct Segment {
   cl_kernel kernel = nullptr;
   size_t first = 0, rows = 0;  // launches
@@ -39,7 +39,7 @@ class InSequence final : public Launcher {  // invariant: table_ holds written_
 
  private:
   size_t units() const { return static_cast<size_t>(session_.units); }
-  size_t state_words() const { return kWordsApart * (2 * units() + 2); }
+  size_t state_words() const { return kStateStride * (2 * units() + 2); }
   std::vector<Segment> segments_of(std::span<const Launch> launches,
                                    std::vector<cl_long>& table) const;
   std::vector<cl_long> row_of(const Launch& launch, Segment& segment, size_t at) const;
@@ -58,7 +58,7 @@ class InSequence final : public Launcher {  // invariant: table_ holds written_
 std::vector<cl_long> InSequence::row_of(const Launch& launch, Segment& segment, size_t at) const {
   const auto k = static_cast<size_t>(launch.kernel);
   const ir::Kernel& kernel = loaded_.definitions[k];
-  const Queues queues = deal(launch, kernel.groups, session_.units);
+  const Queues queues = split_queues(launch, kernel.groups, session_.units);
   std::vector<cl_long> row{loaded_.build.kernels[k].number, segment.tickets, queues.count, 0, 0};
   for (const BufferRange& r : launch.arguments) row.push_back(loaded_.buffers.address_of(r));
   segment.tickets += queues.count;
@@ -124,8 +124,8 @@ cl_int InSequence::set_arguments(const Segment& s, cl_uint launches) {
   return CL_SUCCESS;
 }
 
-// Seconds since the first unit began: its beginning, and after each launch the last arrival. Units
-// that never began, and launches a unit had no part in, hold 0.
+// Seconds since the first unit started: 0, then the last arrival after each launch. Times are 0 for
+// units that never started and for launches in which a unit had no work.
 Result<std::vector<double>> InSequence::boundaries(size_t launches) const {
   std::vector<cl_ulong> ticks(units() * (launches + 1));
   const cl_int status = session_.api.clEnqueueReadBuffer(
@@ -143,7 +143,7 @@ Result<std::vector<double>> InSequence::boundaries(size_t launches) const {
   std::vector<double> out{0};
   for (size_t l = 1; l <= launches; ++l) {
     if (begun == 0 || last[l] < begun)
-      return error(fmt::format("{}: launches went unserved", session_.id));
+      return error(fmt::format("{}: launches were not executed", session_.id));
     out.push_back(std::max(out.back(), static_cast<double>(last[l] - begun) / session_.ticks));
   }
   return out;
@@ -162,7 +162,7 @@ Diags InSequence::run_segment(std::span<const Launch> launches, const Segment& s
 
   const Api& api = session_.api;
   const size_t one = 1,
-               items = 2 * units();  // more than units: a driver may deal several to one of them
+               items = 2 * units();  // more than units: a driver may give several to one of them
   const char* call = "clSetKernelArg";
   cl_int status = set_arguments(s, static_cast<cl_uint>(count));
   if (status != CL_SUCCESS) return {failure_at(loaded_, launches, s.first, call, status)};
@@ -180,7 +180,7 @@ Diags InSequence::run_segment(std::span<const Launch> launches, const Segment& s
   if (!outside) return outside.diags();
   const auto inside = boundaries(count);
   if (!inside)
-    return {error(fmt::format("{}; a unit of {} waited {} s for another one in vain",
+    return {error(fmt::format("{}; a unit of {} waited {} s for another one",
                               inside.diags()[0].message, session_.id, kPatience))};
   const double launch_overhead =
       std::max(0.0, static_cast<double>(outside->end - outside->queued) * 1e-9 - inside->back());
@@ -194,7 +194,7 @@ Diags InSequence::run_segment(std::span<const Launch> launches, const Segment& s
 Result<RunTimes> InSequence::run(std::span<const Launch> launches, const RunOptions& options) {
   RunTimes out;
   if (options.recorded)
-    return error("one kernel runs through all launches here: nothing is recorded");
+    return error("one kernel executes all launches here, so there is nothing to record");
   if (launches.empty()) return out;
   std::vector<cl_long> table;
   const std::vector<Segment> segments = segments_of(launches, table);
@@ -206,7 +206,7 @@ Result<RunTimes> InSequence::run(std::span<const Launch> launches, const RunOpti
     written_ = std::move(table);
   }
   const int all = options.warm_up + options.repeat;
-  double once = kLongestKernel;  // seconds; the first time is on its own
+  double once = kLongestKernel;  // seconds; the first repetition is a kernel of its own
   for (int done = 0; done < all;) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
     const int until = done < options.warm_up ? options.warm_up : all;

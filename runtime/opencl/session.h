@@ -18,11 +18,10 @@ struct Limits {
 struct Session {
   const Api& api;
   Place place;
-  std::string id, fingerprint;  // of device, driver and compiler: what built programs depend on
+  std::string id, fingerprint;  // of device, driver and compiler, on which binaries depend
   Limits limits;
   int units = 1;
-  double ticks =
-      0;  // per second, of the clock that kernels and the host both read; 0: there is none
+  double ticks = 0;  // per second, of the clock that kernels and host share; 0: there is none
   Owned<cl_context> context{};
   Owned<cl_command_queue> queue{};  // in order, with timestamps
 };

@@ -8,7 +8,7 @@ Cache::Cache(const CacheShape& shape) : shape_(shape) {
   shape_.ways =
       static_cast<int>(std::clamp<int64_t>(std::min<int64_t>(shape.ways, shape.lines), 1, 64));
   int64_t sets = std::max<int64_t>(1, shape.lines / shape_.ways);
-  // Capacities that are no whole number of sets: the ways that come nearest.
+  // If ways do not divide the lines: the largest number of ways that does.
   if (shape.lines % shape_.ways != 0 && sets < 64)
     for (int ways = shape_.ways; ways > 1; --ways)
       if (shape.lines % ways == 0) {
@@ -29,7 +29,7 @@ void Cache::move(uint64_t set, int to, int from) {
   if (!masks_.empty()) masks_[index(set, to)] = masks_[index(set, from)];
 }
 
-// Whichever side of it has fewer lines moves by one.
+// Shifts the lines on the shorter side of the ring by one.
 void Cache::to_front(uint64_t set, int way) {
   const int ways = shape_.ways, head = heads_[set],
             behind = way >= head ? way - head : way - head + ways;
@@ -65,7 +65,7 @@ void Cache::take_out(uint64_t set, int way) {
   at(set, last) = 0;
 }
 
-// A bit per way; when all are set, the others are forgotten.
+// Bit-PLRU: a bit per way; when all would be set, the others are cleared.
 void Cache::mark(uint64_t set, int way) {
   uint64_t& bits = used_[set];
   const uint64_t all = shape_.ways == 64 ? ~uint64_t{0} : (uint64_t{1} << shape_.ways) - 1,

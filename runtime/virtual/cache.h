@@ -1,9 +1,8 @@
-// A set-associative cache: which lines it holds, and which sectors of them. It knows nothing of
+// A set-associative cache: which lines it holds, and which sectors of them. It has no notion of
 // time.
 //
-// A set is a ring: its newest line stands at `head`, the others behind it in the order of their use
-// (lru), or in that of their coming (plru, random). A line that comes takes the place of the last
-// one, so that nothing is moved.
+// A set is a ring. Its newest line is at `head`, followed by the others in order of use (lru) or of
+// insertion (plru, random). A new line replaces the last one, so no entry is moved.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +21,15 @@ struct CacheShape {
   Replacement replacement = Replacement::lru;
 };
 
-class Cache {  // invariant: a line is in one way of its set at most; lru: empty ways are the last
-               // of their ring
+class Cache {  // invariant: a line is in at most one way of its set; lru: empty ways are last in
+               // the ring
  public:
   Cache() = default;
   explicit Cache(const CacheShape& shape);
 
   enum class Found { nothing, line, sectors };
 
-  // Are all of `sectors` of a line here? Being found is being used.
+  // Looks up sectors of a line. A hit counts as a use.
   Found find(int64_t line, uint8_t sectors) {
     const Place p = place_of(line);
     const int w = way_of(p);
@@ -39,7 +38,7 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
     use(p.set, w);
     return whole ? Found::sectors : Found::line;
   }
-  // Brings sectors in. The line that had to go, or -1.
+  // Inserts sectors. Returns the evicted line, or -1.
   int64_t insert(int64_t line, uint8_t sectors) {
     const Place p = place_of(line);
     const int w = way_of(p);
@@ -48,22 +47,22 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
     use(p.set, w);
     return -1;
   }
-  // The same of a line that is not here.
+  // The same for a line that is not cached.
   int64_t insert_new(int64_t line, uint8_t sectors) {
     const Place p = place_of(line);
     const int w = next_way(p.set);
     uint32_t& entry = at(p.set, w);
-    const int64_t gone = entry == 0 ? -1 : line_at(p.set, entry);
+    const int64_t evicted = entry == 0 ? -1 : line_at(p.set, entry);
     entry = p.tag;
     if (!masks_.empty()) masks_[index(p.set, w)] = sectors;
     if (shape_.replacement == Replacement::plru) mark(p.set, w);
-    return gone;
+    return evicted;
   }
   void remove(int64_t line) {
     const Place p = place_of(line);
     if (const int w = way_of(p); w >= 0) take_out(p.set, w);
   }
-  // It will be looked for soon: the host's own caches are told.
+  // Prefetches the set into the host's caches, as the line will be looked up soon.
   void expect(int64_t line) const {
     __builtin_prefetch(&entries_[index(place_of(line).set, 0)], 1);
   }
@@ -71,7 +70,7 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
  private:
   struct Place {
     uint64_t set;
-    uint32_t tag;  // never 0: that is an empty way
+    uint32_t tag;  // never 0, which marks an empty way
   };
   size_t index(uint64_t set, int way) const {
     return set * static_cast<uint64_t>(shape_.ways) + static_cast<uint64_t>(way);
@@ -94,7 +93,7 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
                                 : bits_ >= 0 ? high << bits_ | set
                                              : high * sets_ + set);
   }
-  // Four at a time: most searches go through all ways. -1: not there.
+  // Four ways at a time, since most lookups miss. -1: not cached.
   int way_of(const Place& p) {
     const uint32_t* entry = &at(p.set, 0);
     int w = 0;
@@ -106,7 +105,7 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
       if (entry[w] == p.tag) return w;
     return -1;
   }
-  // Where the next line goes.
+  // The way for a new line.
   int next_way(uint64_t set) {
     if (shape_.replacement != Replacement::lru) return chosen(set);
     uint8_t& head = heads_[set];
@@ -124,7 +123,7 @@ class Cache {  // invariant: a line is in one way of its set at most; lru: empty
 
   CacheShape shape_;
   uint64_t sets_ = 1;
-  int bits_ = 0;  // -1: their number is no power of two
+  int bits_ = 0;  // -1: the number of sets is no power of two
   std::vector<uint32_t> entries_ = std::vector<uint32_t>(8);
   std::vector<uint8_t> masks_;  // sectors of each; empty: lines are whole
   std::vector<uint8_t> heads_ = std::vector<uint8_t>(1);

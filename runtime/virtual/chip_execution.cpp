@@ -14,10 +14,10 @@ using ir::ValueOp;
 struct Named {
   ValueOp op;
   const char* name;
-  const char* like;  // what it costs where the profile does not say
+  const char* like;  // whose cost it has by default
 };
 
-// add, sub, ... cost what a multiply-add does; the words below are rows of defaults.h.
+// By default, add, sub, ... cost as much as a multiply-add. "function" is a row of defaults.h.
 constexpr Named kNamed[] = {{ValueOp::fma, "fma", "fma"},
                             {ValueOp::add, "add", "fma"},
                             {ValueOp::sub, "sub", "add"},
@@ -65,12 +65,12 @@ class ModeReader {
     for (size_t i = 0; i < r_.p.pipes.size(); ++i)
       m.instruction.push_back(busy(r_.p.pipes[i], width, widest));
     for (const Named& n : kNamed) m.ops[static_cast<size_t>(n.op)] = cost(n.name, n.like, 0);
-    // A sign is changed by an operation on bits.
+    // Bitwise operations on the sign.
     for (const ValueOp op : {ValueOp::neg, ValueOp::abs})
       m.ops[static_cast<size_t>(op)] = {-1, 1, 1};
     read_typed(m);
-    m.gather_slots = apart("gather");
-    m.scatter_slots = apart("scatter");
+    m.gather_slots = slots_per_lane("gather");
+    m.scatter_slots = slots_per_lane("scatter");
     return m;
   }
 
@@ -85,8 +85,7 @@ class ModeReader {
                               r_.span(c->latency, {defaults::kFmaLatency, 0}).at(chip_.clock)}});
   }
 
-  // An instruction of a narrow vector takes the place of one of whole ones, unless its mode says
-  // otherwise.
+  // A narrow vector occupies a pipe as long as a full one, unless its mode has rates of its own.
   double busy(const Pipe& pipe, int width, int widest) const {
     for (const Pipe& own : mode_.pipes)
       if (own.name == pipe.name) return width / r_.rate(own.rate, defaults::kPipeRate);
@@ -96,7 +95,7 @@ class ModeReader {
   void read_issue(Mode& m) const {
     const Issue& own = mode_.issue.rate.known() ? mode_.issue : r_.p.execution.issue;
     m.issue = r_.rate(own.rate, defaults::kIssue[r_.simt ? 1 : 0]);
-    // Of the whole unit: each partition has its part.
+    // A rate per unit is shared by its partitions.
     if (own.per == "unit" && own.rate.known()) m.issue /= chip_.partitions;
   }
 
@@ -128,7 +127,7 @@ class ModeReader {
     return {fma, 1, defaults::kFmaLatency};
   }
 
-  double apart(const char* op) const {
+  double slots_per_lane(const char* op) const {
     const ComputeOp* c = find(r_.p, op, mode_.name);
     return c != nullptr ? value_or(c->slots, 0) : 0;
   }
@@ -138,9 +137,9 @@ class ModeReader {
   Chip& chip_;
 };
 
-// `name` with an address for everyone, `name`_same with one for all who share it: `sharers` units.
+// `name`: different addresses; `name`_same: one address for all of `sharers` units.
 Atomic atomic_of(const ProfileReader& r, const Chip& chip, const std::string& name, int sharers,
-                 const Span& latency, double turn) {
+                 const Span& latency, double interval) {
   Atomic a;
   const auto at = [&](const std::string& pipe) {
     for (size_t i = 0; i < chip.pipes.size(); ++i)
@@ -149,7 +148,7 @@ Atomic atomic_of(const ProfileReader& r, const Chip& chip, const std::string& na
   };
   a.pipe = at("store");
   a.latency = latency;
-  a.turn = turn;
+  a.interval = interval;
   if (const ComputeOp* c = find(r.p, name, "", "i32")) {
     a.pipe = at(c->pipe);
     a.slots = value_or(c->slots, 1);
@@ -158,12 +157,12 @@ Atomic atomic_of(const ProfileReader& r, const Chip& chip, const std::string& na
   const ComputeOp* same = find(r.p, name + "_same", "", "i32");
   const int pipe = same != nullptr ? at(same->pipe) : -1;
   if (pipe >= 0)
-    a.turn = value_or(same->slots, 1) /
-             r.rate(r.p.pipes[static_cast<size_t>(pipe)].rate, defaults::kPipeRate) / sharers;
+    a.interval = value_or(same->slots, 1) /
+                 r.rate(r.p.pipes[static_cast<size_t>(pipe)].rate, defaults::kPipeRate) / sharers;
   return a;
 }
 
-// Threads and waves that are resident, the fewer of both.
+// Resident waves, limited by threads and by waves.
 int resident_waves(const Profile& p, int width) {
   const LaneMode* mode = nullptr;
   for (const LaneMode& m : p.execution.lanes.modes)
@@ -176,7 +175,7 @@ int resident_waves(const Profile& p, int width) {
   return std::max(1, static_cast<int>(waves));
 }
 
-// What the profile has a time for, the chip computes: pairs as well, if its lanes are threads.
+// Element types with a known cost; with threads, also their pairs.
 void read_types(const Profile& p, Chip& to) {
   for (const ir::DType t : {ir::DType::f16, ir::DType::bf16, ir::DType::i8}) {
     const std::string name(ir::name_of(t));
@@ -191,7 +190,7 @@ void read_types(const Profile& p, Chip& to) {
     to.types.emplace_back("dot");
 }
 
-// All of them share a pipe of their own, apart for each part of a unit that issues.
+// Matrix instructions share one pipe per partition.
 void read_matrix(const ProfileReader& r, Chip& to) {
   constexpr std::string_view kFolder = "isa/";
   for (const Instruction& i : r.p.instructions) {
@@ -213,8 +212,7 @@ void read_matrix(const ProfileReader& r, Chip& to) {
 
 void read_execution(const ProfileReader& r, Chip& to) {
   const Profile& p = r.p;
-  // Parts of a unit that issue on their own: what lies inside `unit` in the topology, down to
-  // whoever issues.
+  // Partitions: parts of a unit, inside `unit` in the topology, that issue independently.
   const int issuers = p.execution.issue.per.empty() ? to.units : r.levels_of(p.execution.issue.per);
   to.partitions = std::max(1, issuers / to.units);
   for (const Pipe& pipe : p.pipes) {
@@ -243,7 +241,7 @@ void read_execution(const ProfileReader& r, Chip& to) {
   if (r.simt && !file.per.empty()) to.registers *= std::max(1, r.levels_of(file.per) / to.units);
   to.registers_max = static_cast<int>(value_or(file.per_thread_max, 0));
   to.granule = std::max(1, static_cast<int>(value_or(file.granule.regs, 1)));
-  to.tells_registers = !p.apis.empty() && p.apis.front().name == "cuda";  // as its driver does
+  to.tells_registers = !p.apis.empty() && p.apis.front().name == "cuda";  // NVRTC reports them
   to.register_bytes = static_cast<int>(value_or(p.execution.registers.width, 0));
   to.waves = resident_waves(p, to.modes.front().width);
   to.groups = static_cast<int>(value_or(p.execution.resident.groups, 0));

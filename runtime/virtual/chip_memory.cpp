@@ -10,10 +10,10 @@ namespace {
 
 using namespace hwdesc;
 
-// Plain loads do not reach what has a path of its own, nor another machine's memory.
+// Plain loads do not access caches of other paths, nor the host's memory.
 bool is_reached(const MemoryLevel& m) { return m.path.empty() && m.per != "host"; }
 
-// Memory that code fills itself, near a unit: a group's own.
+// Explicitly managed memory of a unit: group memory.
 bool is_scratch(const ProfileReader& r, const MemoryLevel& m) {
   return m.managed == Managed::explicit_ && m.per != "device" &&
          r.levels_of(m.per) >= r.levels_of("unit");
@@ -38,7 +38,7 @@ class LevelReader {
     l.outstanding = static_cast<int>(value_or(m_.outstanding.lines, 0));
     if (before != nullptr && chip_.levels.size() == 1 && !r_.simt && l.outstanding == 0)
       l.outstanding = defaults::kOutstanding;
-    if (before == nullptr) l.outstanding = 0;  // nothing lies before it that could miss
+    if (before == nullptr) l.outstanding = 0;  // no cache in front of it that could miss
     // First caches of SIMT units write through.
     l.allocates = m_.write == WritePolicy::unknown ? !(r_.simt && before == nullptr)
                                                    : m_.write == WritePolicy::allocate;
@@ -87,13 +87,13 @@ class LevelReader {
       if (s.units.known() && s.reaches.known())
         l.shape.emplace_back(s.units.value->v, s.reaches.value->v);
     std::sort(l.shape.begin(), l.shape.end());
-    // Far memories take turns between reading and writing; caches do not.
+    // Memory is half-duplex: reads and writes do not overlap. In caches they do.
     l.copy_share = l.memory ? 1 : 0;
     if (b.copy.known() && b.copy.value->v > 0) {
       const double hz = chip_.clock, one = 1 / l.read.at(hz), other = 1 / l.write.at(hz);
       const double share = 2 / r_.speed(b.copy, {1, 0}).at(hz) / (one + other);
       l.copy_share = std::clamp(share, 0.0, 1.0);
-      l.turn = std::max(0.0, share - 1);  // buses that change direction stand still for a while
+      l.turnaround = std::max(0.0, share - 1);  // bus turnaround
     }
   }
 
@@ -117,14 +117,14 @@ Scratch scratch_of(const ProfileReader& r, const MemoryLevel& m, double line) {
   return s;
 }
 
-// Of paths of other names and forms nothing is known here.
+// nullopt: a path of unknown name and form.
 std::optional<ir::Space> space_of(const AccessPath& p) {
   if (p.name == "constant") return ir::Space::constant;
   return p.name == "texture" || p.form.starts_with("image") ? std::optional(ir::Space::image)
                                                             : std::nullopt;
 }
 
-// Where a path that has no cache of its own begins is where loads do.
+// A path without caches of its own starts at the same level as loads.
 Path path_of(const ProfileReader& r, const Chip& chip, const AccessPath& a, ir::Space space) {
   Path p;
   p.space = space;
@@ -141,9 +141,9 @@ Path path_of(const ProfileReader& r, const Chip& chip, const AccessPath& a, ir::
       p.joins = i;
   const double wave = chip.modes.empty() ? 1 : chip.modes.front().width,
                latency = p.own.empty() ? 0 : p.own.front().latency.at(chip.clock);
-  p.turn = space == ir::Space::constant ? 1 : 0;
+  p.line_ticks = space == ir::Space::constant ? 1 : 0;
   if (a.divergent.known() && wave > 1)
-    p.turn = std::max(0.0, a.divergent.value->v - 1) * latency / (wave - 1);
+    p.line_ticks = std::max(0.0, a.divergent.value->v - 1) * latency / (wave - 1);
   p.bytes = value_or(a.max_bytes, space == ir::Space::constant ? defaults::kConstantBytes : 0);
   p.max_width = value_or(a.max_width, defaults::kImageExtent);
   p.max_height = value_or(a.max_height, defaults::kImageExtent);
@@ -156,8 +156,7 @@ Path path_of(const ProfileReader& r, const Chip& chip, const AccessPath& a, ir::
   return p;
 }
 
-// The last memory that code fills lies behind everything else; where there is none, the last level
-// of all.
+// The memory is the last explicitly managed level, or else the last level.
 size_t place_of_memory(const Profile& p, const ProfileReader& r) {
   size_t found = p.memory.size();
   for (size_t i = 0; i < p.memory.size(); ++i)

@@ -1,4 +1,4 @@
-// A profile's values in ticks, seconds and bytes. Internal to chip*.cpp.
+// Converts a profile's values to ticks, seconds and bytes. Internal to chip*.cpp.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct ProfileReader {
   Speed speed(const hwdesc::Value<hwdesc::Bandwidth>& v, Speed otherwise) const;
   double rate(const hwdesc::Value<hwdesc::Rate>& v,
               double otherwise) const;          // per tick of the core
-  int levels_of(const std::string& per) const;  // how many of `per` there are in the device
+  int levels_of(const std::string& per) const;  // instances of `per` in the device
 };
 
 template <class Q>

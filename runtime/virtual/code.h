@@ -1,10 +1,8 @@
-// A loop kernel as a flat list of operations over registers: what a unit, or a wave, executes. Made
-// once, run often.
+// A loop kernel as a flat list of operations over registers, which a unit or a wave executes.
 //
-// Expressions are taken apart into operations on named registers and temporaries. Addresses are
-// `place + offset`: places are sums over index variables, kept up to date when a variable changes.
-// Where lanes are threads (`Kernel::lane`), every register has a value per thread, and places have
-// a step from one thread to the next.
+// Expressions become operations on registers and temporaries. Addresses are `place + offset`:
+// places are sums over index variables, updated when a variable changes. Where lanes are threads
+// (`Kernel::lane`), every register has a value per thread, and addresses have a step per thread.
 #pragma once
 
 #include <array>
@@ -22,33 +20,31 @@ enum class OpKind : uint8_t {
   copy,        // dst = a
   apply,       // dst = op(a, b, c)
   lane_index,  // dst = place + lane * stride
-  load,        // dst = `count` elements `stride` apart
+  load,        // dst = `count` elements at `stride`
   indirect,    // dst = elements a[lane]
-  store,       // a to `count` elements `stride` apart
-  atomic,      // dst = `count` elements `stride` apart, which a is added to
-  again,   // go back to `target` if a < b and dst > 0, which goes down by one; on with dst = 0 if a
-           // < b
-  locate,  // index variable var = the position that an element stands for
-  let,     // index variable var = place + offset
-  loop,    // var = 0, or go to `target` if it has no iteration
-  next,    // next iteration: go to `target`, or on
-  unless,  // go to `target` if the condition does not hold
-  mask,  // from here on only the threads for which the condition holds; go to `target` if there is
-         // none
-  unmask_else,  // the others of the same condition; go to `target` if there is none
-  unmask,
-  jump,  // to `target`
+  store,       // a to `count` elements at `stride`
+  atomic,      // dst = `count` elements at `stride`, then adds a to them
+  poll,        // if a < b: to `target` and --dst if dst > 0, else dst = 0
+  locate,      // index variable var = position given by an element's value
+  let,         // index variable var = place + offset
+  loop,        // var = 0, or to `target` if there is no iteration
+  next,        // ++var and to `target`, unless it was the last iteration
+  unless,      // to `target` if the condition does not hold
+  mask,        // activates the threads for which the condition holds; to `target` if there are none
+  unmask_else,  // activates the other threads of that condition; to `target` if there are none
+  unmask,       // activates the threads from before `mask`
+  jump,         // to `target`
   barrier,
   matrix,  // a matrix instruction: Code::matrices
   end,
 };
 
-// What is added up for an address or a bound: see Code::places.
+// An address or a bound: Code::places[place] + offset + lane * lane_step.
 struct Address {
-  int place = -1;  // -1: nothing varies
+  int place = -1;  // -1: constant
   int64_t offset = 0;
   int64_t lane_step = 0;
-  int slow = -1;  // >= 0: an index that has to be evaluated for every lane (Code::indices)
+  int slow = -1;  // >= 0: an index to be evaluated per lane, in Code::indices
 };
 
 struct Linear {
@@ -70,7 +66,7 @@ struct Op {
   OpKind kind = OpKind::end;
   ir::ValueOp op = ir::ValueOp::constant;
   ir::DType dtype = ir::DType::f32;
-  bool needed = true;  // does anybody look at the value
+  bool needed = true;  // the value affects memory or control flow
   ir::CacheHint hint = ir::CacheHint::none;
   int lanes = 1, count = 1;
   int dst = -1, a = -1, b = -1, c = -1;
@@ -81,9 +77,9 @@ struct Op {
   int64_t stride = 1;
   double number = 0;
   Address at;
-  // What it costs on a chip (price.h).
+  // Its cost on a chip (price.h).
   int pipe = -1;
-  int joined = 1;     // it is one of so many that are one instruction
+  int joined = 1;     // loads that are merged into one instruction
   double issues = 0;  // instructions
   double busy = 0, latency = 0;
 };
@@ -96,11 +92,10 @@ struct Loop {
   int body = 0, next = 0;  // operations: the first of the body, and its `next`
   bool innermost = true;
   bool touches_memory = false;
-  bool same_addresses = false;  // every iteration touches the same
-  bool repeatable = false;      // an iteration more or less leaves the same values behind
-  bool straight = false;        // it only computes: no memory, no branch, no loop inside
-  bool affine = false;  // straight, and registers change by additions and by products with what
-                        // does not change
+  bool same_addresses = false;  // every iteration accesses the same addresses
+  bool repeatable = false;      // no needed value is carried between iterations
+  bool straight = false;        // only computes: no memory access, branch or inner loop
+  bool affine = false;          // straight, and only sums and products with loop invariants
 };
 
 struct Matrix {
@@ -122,7 +117,7 @@ struct Code {
   std::vector<Op> ops;
   std::vector<Reg> regs;
   std::vector<Place> places;
-  std::vector<std::vector<int>> places_of;  // per variable: what changes with it
+  std::vector<std::vector<int>> places_of;  // per variable: the places that depend on it
   std::vector<std::vector<Test>> tests;
   std::vector<ir::Index> indices;
   std::vector<Loop> loops;
@@ -131,12 +126,12 @@ struct Code {
   int64_t scratch_bytes = 0;
   int most_registers = 0;  // vectors declared at once
   bool touches_memory = false;
-  bool computes = false;    // its loops do nothing else
-  bool repeatable = false;  // running it again leaves the same in memory
+  bool computes = false;    // all its loops are straight
+  bool repeatable = false;  // running it again gives the same memory
 };
 
 // `width` > 1: lanes are threads, and kernels of vectors are rewritten for them. Errors: element
-// types that are not simulated, bounds of loops that differ from thread to thread.
+// types that are not simulated; positions that differ between threads.
 Result<Code> make_code(const ir::Kernel& kernel, int width);
 
 }  // namespace assay::runtime::simulated

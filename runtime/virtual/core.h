@@ -1,10 +1,10 @@
 // When operations begin and end on one unit.
 //
-// Vectors (processors): operations are taken in program order, `issue` a tick, as long as no more
-// than a window of them is under way; each begins when its operands are there and its pipe has
-// room. Threads (SIMT units): a wave issues in order; waves of a partition share its issue and its
-// pipes, and the one that can go first goes first (launcher.h). Those of one group go in step,
-// spread over partitions that follow each other.
+// Vectors (processors): operations are dispatched in program order, `issue` per tick, while the
+// reorder window has room. Each begins when its operands are ready and its pipe is free.
+// Threads (SIMT units): a wave issues in order. Waves of a partition share its issue slots and
+// pipes, and the first ready one issues (launcher.h). Waves of one group run in lockstep on
+// consecutive partitions.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 
 namespace assay::runtime::simulated {
 
-struct Unit {                              // what its waves, or its one stream of vectors, share
+struct Unit {                              // shared by its waves, or of its one stream of vectors
   std::vector<double> front;               // per partition: the next issue
   std::vector<std::vector<double>> pipes;  // per partition: when each is free again
   double near_read = 0, near_write = 0;    // the first cache's ports
-  double own_memory = 0;                   // the groups' own memory
+  double own_memory = 0;                   // the group memory's port
   std::vector<double> window;              // when operations of the last window retire
   size_t place = 0;
   double retired = 0;
@@ -33,59 +33,59 @@ struct Unit {                              // what its waves, or its one stream 
 
 class Core {  // invariant: one stream of operations on a unit; time never goes back
  public:
-  // `spread`: partitions that its waves lie on.
+  // `spread`: number of partitions that its waves occupy.
   Core(const Chip& chip, Unit& unit, int partition, int spread)
       : chip_(chip),
         unit_(&unit),
         partition_(static_cast<size_t>(partition)),
         spread_(static_cast<size_t>(spread)),
         part_(1.0 / spread) {
-    own_ = !chip.threads;
+    exclusive_ = !chip.threads;
     tick_ = 1 / chip.modes.back().issue;
   }
 
-  // The time at which an operation begins whose operands are there at `ready`.
+  // When an operation begins whose operands are ready at `ready`.
   double begin(const Op& op, double ready) {
     const double dispatch = room();
     double start = std::max(dispatch, ready);
     if (op.pipe >= 0) start = take_pipe(static_cast<size_t>(op.pipe), op.busy, dispatch, start);
-    issue(op.issues, own_ ? dispatch : start);
+    issue(op.issues, exclusive_ ? dispatch : start);
     return start;
   }
-  // The first cache's port hands over for so many ticks.
+  // Occupies a port of the first cache or of group memory for `ticks`.
   double pass(double& port, double ticks, double start) {
-    const double passed = take(port, ticks, own_ ? dispatched_ : start, start);
-    time_ = std::max(time_, passed);  // a wave goes on when its access is on its way
+    const double passed = take(port, ticks, exclusive_ ? dispatched_ : start, start);
+    time_ = std::max(time_, passed);  // a wave continues once its access is issued
     return passed;
   }
   void end(double done) {
     ++operations_;
-    if (!own_) {
+    if (!exclusive_) {
       last_ = std::max(last_, done);
-      under_way_[turn_] = done;
-      if (++turn_ == under_way_.size()) turn_ = 0;
+      in_flight_[slot_] = done;
+      if (++slot_ == in_flight_.size()) slot_ = 0;
       return;
     }
     unit_->retired = std::max(unit_->retired, done);
     unit_->window[unit_->place] = unit_->retired;
     if (++unit_->place == unit_->window.size()) unit_->place = 0;
   }
-  // Instructions that nobody waits for.
+  // Instructions on which nothing depends.
   void control(double issues) {
     if (issues <= 0) return;
-    const double at = std::max(room(), own_ ? 0.0 : time_);
+    const double at = std::max(room(), exclusive_ ? 0.0 : time_);
     issue(issues, at);
-    if (own_) end(at + tick_ * issues);
+    if (exclusive_) end(at + tick_ * issues);
   }
 
-  double time() const { return own_ ? unit_->front[partition_] : time_; }
-  double has_room() const { return under_way_[turn_]; }  // a wave's window, from then on
+  double time() const { return exclusive_ ? unit_->front[partition_] : time_; }
+  double has_room() const { return in_flight_[slot_]; }  // when a wave's window has room
   double finished() const {
-    return own_ ? std::max(unit_->front[partition_], unit_->retired) : std::max(time_, last_);
+    return exclusive_ ? std::max(unit_->front[partition_], unit_->retired) : std::max(time_, last_);
   }
-  // Nothing begins before.
+  // Nothing begins before `at`.
   void wait_until(double at) {
-    if (own_)
+    if (exclusive_)
       unit_->front[partition_] = std::max(unit_->front[partition_], at);
     else
       time_ = std::max(time_, at);
@@ -93,10 +93,10 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   void shift(double by) {
     time_ += by;
     last_ += by;
-    for (double& t : under_way_) t += by;
-    if (own_) unit_->shift(by);
+    for (double& t : in_flight_) t += by;
+    if (exclusive_) unit_->shift(by);
   }
-  // Of a group's waves only a part has lanes that go this way.
+  // Only this part of a group's waves has active lanes.
   void take_part(double of_waves) { part_ = of_waves / static_cast<double>(spread_); }
   int64_t operations() const { return operations_; }  // so far
   Unit& unit() { return *unit_; }
@@ -105,20 +105,19 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   double room() const {
     double front = unit_->front[partition_];
     for (size_t k = 1; k < spread_; ++k) front = std::max(front, unit_->front[on(k)]);
-    return own_ ? std::max(front, unit_->window[unit_->place])
-                : std::max({front, time_, under_way_[turn_]});
+    return exclusive_ ? std::max(front, unit_->window[unit_->place])
+                      : std::max({front, time_, in_flight_[slot_]});
   }
   void issue(double issues, double at) {
     dispatched_ = at;
     const double next = at + issues * part_ * tick_;
     for (size_t k = 0; k < spread_; ++k) unit_->front[on(k)] = next;
-    if (!own_) time_ = next;
+    if (!exclusive_) time_ = next;
   }
-  // A processor looks ahead: what waits for its operands does not hold up what comes after it, so
-  // room on a pipe is taken from when the operation was dispatched. A wave holds it from when it
-  // begins.
+  // A processor executes out of order: an operation that waits for operands does not block later
+  // ones. So it reserves its pipe from its dispatch on. A wave reserves it when it begins.
   double take(double& free, double busy, double dispatch, double start) {
-    if (own_) {
+    if (exclusive_) {
       free = std::max(free, dispatch) + busy;
       return std::max(start, free - busy);
     }
@@ -126,7 +125,7 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     free = start + busy;
     return start;
   }
-  // A pipe that each partition has works for its own waves only.
+  // A pipe per partition serves that partition's waves only.
   double take_pipe(size_t p, double busy, double dispatch, double start) {
     if (!chip_.pipe_per_partition[p])
       return take(unit_->pipes[0][p], busy * part_ * static_cast<double>(spread_), dispatch, start);
@@ -142,12 +141,12 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
   const Chip& chip_;
   Unit* unit_;
   size_t partition_, spread_;
-  bool own_ = true;  // the unit is this stream's alone
-  double tick_ = 1;  // of one issue
-  double part_ = 1;  // of an operation's work, that one partition has
+  bool exclusive_ = true;  // the stream has the unit to itself: a processor
+  double tick_ = 1;        // of one issue
+  double part_ = 1;        // of an operation's work, per partition
   double time_ = 0, last_ = 0, dispatched_ = 0;
-  std::array<double, defaults::kWaveWindow> under_way_{};  // when a wave's last operations are done
-  size_t turn_ = 0;
+  std::array<double, defaults::kWaveWindow> in_flight_{};  // ends of a wave's last operations
+  size_t slot_ = 0;
   int64_t operations_ = 0;
 };
 
@@ -157,7 +156,7 @@ inline void Unit::restart(const Chip& chip) {
   pipes.assign(partitions, std::vector<double>(chip.pipes.size(), 0));
   near_read = near_write = own_memory = retired = 0;
   window.assign(static_cast<size_t>(chip.threads ? 1 : defaults::kWindow),
-                0);  // waves have one of their own
+                0);  // waves have windows of their own
   place = 0;
 }
 

@@ -33,8 +33,8 @@ std::string folder_of(const std::string& file) {
   return slash == std::string::npos ? "" : file.substr(0, slash + 1);
 }
 
-// Names of profiles are meant beside the file they stand in, then in the library.
-hwdesc::Library beside(const std::string& file) {
+// Looks profiles up in the folder of the file that names them, then in the library.
+hwdesc::Library library_beside(const std::string& file) {
   return [folder = folder_of(file)](
              std::string_view name) -> std::optional<std::pair<std::string, std::string>> {
     for (const char* ending : {"", ".yaml", "/profile.yaml"}) {
@@ -45,11 +45,11 @@ hwdesc::Library beside(const std::string& file) {
   };
 }
 
-Result<hwdesc::Profile> profile_of(const std::string& name, const std::string& beside_file) {
-  const auto lookup = beside(beside_file);
+Result<hwdesc::Profile> profile_of(const std::string& name, const std::string& file) {
+  const auto lookup = library_beside(file);
   if (const auto found = lookup(name))
-    return hwdesc::parse_profile(found->first, found->second, beside(found->second));
-  return hwdesc::load_from_library(name);  // there is none: names near ones
+    return hwdesc::parse_profile(found->first, found->second, library_beside(found->second));
+  return hwdesc::load_from_library(name);  // the error suggests similar names
 }
 
 bool has_effects(const std::string& text, const std::string& file) {
@@ -80,7 +80,7 @@ Result<Described> describe(const std::string& name) {
   return Described{std::move(effects).value(), std::move(profile).value()};
 }
 
-// What a driver would say; not what its caches are.
+// Only what a driver would report: no caches.
 DeviceInfo info_of(const std::string& id, const Chip& chip) {
   DeviceInfo d;
   d.id = id;
@@ -122,8 +122,7 @@ DeviceInfo info_of(const std::string& id, const Chip& chip) {
   return d;
 }
 
-// Element types whose multiply-adds the target writes in another form than the one the chip has an
-// instruction for.
+// Element types whose multiply-adds the target writes in a form that the chip does not fuse.
 Result<std::vector<ir::DType>> in_two(const Chip& chip, const hwdesc::Target& target) {
   std::vector<ir::DType> out;
   if (chip.forms.empty()) return out;
@@ -148,8 +147,8 @@ class VirtualDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
 
-  // Nothing is printed: a kernel for any target runs as it stands, by as many threads as the target
-  // has lanes.
+  // Kernels for any target are executed directly, without printing, with as many threads as the
+  // target has lanes.
   Result<std::unique_ptr<Module>> load(std::span<const ir::Kernel> kernels,
                                        const hwdesc::Target& target,
                                        const LoadOptions& options) override {

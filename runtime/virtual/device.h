@@ -1,5 +1,5 @@
-// `virtual:NAME`: a simulated chip, made of a profile. It runs loop kernels, and tells the time
-// they would take.
+// `virtual:NAME`: a simulated chip, made from a profile. It executes loop kernels and returns the
+// times they would take.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@ namespace assay::runtime::simulated {
 
 inline constexpr const char* kPrefix = "virtual:";
 
-// One line that says how to name one: there is a device for every profile.
+// How to name one, in one line: there is a device for every profile.
 Found find();
 
 // `id`: kPrefix, then a profile of the library, a file with one, or a file of `assay/virtual/1`.
-// Errors: what reading them finds; an unknown name, with a near one.
+// Errors: those of reading them; an unknown name, with a similar one.
 Result<std::unique_ptr<Device>> open(const std::string& id);
 
 }  // namespace assay::runtime::simulated

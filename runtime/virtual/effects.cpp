@@ -74,7 +74,7 @@ Field Reader::time(double& to) {
   return [this, &to](const Node& n) {
     const auto q = parse_quantity(n.scalar, Dimension::seconds);
     if (!q) return fail(n, q.diags()[0].message, "a time, such as 20 ms");
-    if (!(q->v > 0)) return fail(n, fmt::format("'{}' is no time that passes", n.scalar));
+    if (!(q->v > 0)) return fail(n, fmt::format("'{}' is no positive time", n.scalar));
     to = q->v;
   };
 }

@@ -1,10 +1,10 @@
-// What a simulated chip does besides what its profile says, read from `assay/virtual/1`:
+// Effects of a simulated chip beyond its profile, read from `assay/virtual/1`:
 //
 //   schema: assay/virtual/1
 //   profile: generic/x86-avx512-2core     # a name of the library, or a file beside this one
 //   noise: 0.02                           # and the rest of docs/virtual.md
 //
-// Reading is strict: what is not known here is an error with its place.
+// Reading is strict: unknown keys are errors with their place.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ enum class FaultKind { none, error, crash, hang, lies };
 
 struct Fault {
   FaultKind kind = FaultKind::none;
-  double at =
-      1;  // a whole number: that run of the device, counted from 1; below 1: a probability per run
+  double at = 1;  // from 1: the number of the run that fails; below 1: a probability per run
 };
 
 struct Effects {
@@ -30,11 +29,11 @@ struct Effects {
   uint64_t seed = 1;
   double throttle_after = 0;  // seconds of work; 0: never
   double throttle_to = 1;     // of the clock
-  double ramp_from = 1;       // of the clock, when a module is new
-  double ramp_over = 0;       // seconds of work until the clock is whole
+  double ramp_from = 1;       // of the clock, at first
+  double ramp_over = 0;       // seconds of work until the full clock
   bool prefetch = true;       // on chips of vectors
-  bool hash = false;          // sets are chosen by a hash of the address
-  std::string victim;         // a cache that holds only what the one before it gave up
+  bool hash = false;          // the set index is a hash of the address
+  std::string victim;         // name of a victim cache, filled by evictions only
   Replacement replacement = Replacement::lru;
   Fault fault;
 };

@@ -8,12 +8,12 @@ namespace assay::runtime::simulated {
 namespace {
 
 constexpr double kSettledCompute = 1e-9, kSettledMemory = 2e-3;
-constexpr int kAlike = 3, kAlikeTouching = 1;  // blocks of iterations in a row after the first; the
-                                               // second: of what touches memory
-constexpr int64_t kSettling = 4 * defaults::kWindow,
-                  kWaveSettling = 4 * defaults::kWaveWindow;  // operations
+// Equal blocks of iterations after the first: without, and with memory accesses.
+constexpr int kStableBlocks = 3, kStableMemoryBlocks = 1;
+constexpr int64_t kWarmUp = 4 * defaults::kWindow,
+                  kWaveWarmUp = 4 * defaults::kWaveWindow;  // operations
 constexpr int kWaveBlock =
-    16;  // waves take turns: blocks of iterations are alike, single ones are not,
+    16;  // iterations: waves interleave, so blocks take equal times and single ones do not,
 constexpr int kBlockOperations = 256;  // unless they are long
 
 }  // namespace
@@ -33,14 +33,14 @@ Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_numb
   scratch_.resize(static_cast<size_t>(code.scratch_bytes));
   size_t argument = 0;
   int64_t used = 0;
-  // On processors a group's own memory is memory like any other, apart for each unit.
-  const int64_t apart = (int64_t{1} << 36) + (int64_t{1} << 26) * unit_number;
+  // On processors scratch is ordinary memory, at separate addresses for each unit.
+  const int64_t scratch_base = (int64_t{1} << 36) + (int64_t{1} << 26) * unit_number;
   for (const ir::Buffer& b : code.buffers) {
     if (b.scope == ir::Scope::global) {
       views_.push_back(arguments[argument++]);
       continue;
     }
-    views_.push_back({scratch_.data() + used, b.elements, apart + used});
+    views_.push_back({scratch_.data() + used, b.elements, scratch_base + used});
     used += (b.elements * ir::bytes_of(b.dtype) + 63) / 64 * 64;
   }
   int most = 1;
@@ -51,7 +51,7 @@ Executor::Executor(Machine& machine, const Code& code, Unit& unit, int unit_numb
 void Executor::start(int64_t group, double at) {
   core_.wait_until(std::max(at, machine_.chip.threads ? at : core_.finished()) +
                    machine_.group_start);
-  // What was left in another group's memory means nothing to this one.
+  // A group must not read what another one left in scratch.
   std::fill(scratch_.begin(), scratch_.end(), std::byte{0xFF});
   set_var(0, group);
   std::fill(ready_.begin(), ready_.end(), 0.0);
@@ -81,13 +81,12 @@ int64_t Executor::lane_index(const Address& a, int lane) const {
 }
 
 void Executor::run(double until) {
-  news_ = false;
-  while (pc_ >= 0 && !news_ && core_.time() < until)
+  settled_now_ = false;
+  while (pc_ >= 0 && !settled_now_ && core_.time() < until)
     if (!waits()) step();
 }
 
-// A wave whose next operation has to wait lets others go first: it takes nothing of what they share
-// until then.
+// A wave that stalls on operands yields to others, and reserves no shared resource until then.
 bool Executor::waits() {
   if (!timed_ || !machine_.chip.threads) return false;
   const Op& op = code_.ops[static_cast<size_t>(pc_)];
@@ -102,7 +101,7 @@ bool Executor::waits() {
       [[fallthrough]];
     case OpKind::apply:
     case OpKind::lane_index:
-    case OpKind::again:
+    case OpKind::poll:
       from = std::max({from, ready(op.a), ready(op.b), ready(op.c), core_.has_room()});
       break;
     default:
@@ -126,19 +125,19 @@ void Executor::step() {
       return store(op);
     case OpKind::atomic:
       return atomic(op);
-    case OpKind::again:
-      return again(op);
+    case OpKind::poll:
+      return poll(op);
     case OpKind::next:
       return next(op);
     case OpKind::loop:
       return enter(op);
     case OpKind::constant:
       if (op.needed) registers_.constant(op, masked());
-      get_ready(op.dst, 0);
+      set_ready(op.dst, 0);
       return;
     case OpKind::copy:
       if (op.needed) registers_.copy(op, masked());
-      get_ready(op.dst, ready(op.a));
+      set_ready(op.dst, ready(op.a));
       return;
     case OpKind::lane_index:
       return compute(op);
@@ -163,11 +162,11 @@ void Executor::step() {
       for (size_t l = 0; l < m.active.size(); ++l)
         any |= (m.active[l] = m.outer[l] != 0 && m.active[l] == 0 ? 1 : 0) != 0;
       if (!any) pc_ = op.target;
-      return look_at_waves();
+      return update_active_waves();
     }
     case OpKind::unmask:
       masks_.pop_back();
-      return look_at_waves();
+      return update_active_waves();
     case OpKind::barrier:
       if (machine_.chip.threads) core_.wait_until(core_.finished() + op.latency);
       return;
@@ -195,11 +194,11 @@ void Executor::mask(const Op& op) {
   masks_.push_back(std::move(m));
   core_.control(op.issues);
   if (!any) pc_ = op.target;
-  look_at_waves();
+  update_active_waves();
 }
 
-// A group of several waves: those without a lane that goes this way have nothing to do.
-void Executor::look_at_waves() {
+// In a group of several waves, those without active lanes do not issue.
+void Executor::update_active_waves() {
   const int waves = waves_of(machine_.chip, code_);
   if (waves == 1) return;
   const int wave = mode_for(machine_.chip, code_.width).width;
@@ -212,8 +211,8 @@ void Executor::look_at_waves() {
   core_.take_part(std::max(1, busy) / static_cast<double>(waves));
 }
 
-// Lanes that do not go this way keep what they were waiting for.
-void Executor::get_ready(int reg, double at) {
+// Inactive lanes keep their earlier value, so the register is ready when both are.
+void Executor::set_ready(int reg, double at) {
   double& r = ready_[static_cast<size_t>(reg)];
   r = masks_.empty() ? at : std::max(r, at);
 }
@@ -221,7 +220,7 @@ void Executor::get_ready(int reg, double at) {
 void Executor::compute(const Op& op) {
   const double operands = std::max({ready(op.a), ready(op.b), ready(op.c)});
   const double done = core_.begin(op, operands) + op.latency;
-  get_ready(op.dst, done);
+  set_ready(op.dst, done);
   core_.end(done);
   if (!op.needed) return;
   if (op.kind == OpKind::lane_index)
@@ -230,8 +229,8 @@ void Executor::compute(const Op& op) {
     registers_.apply(op, masked());
 }
 
-// The first thread's numbers decide.
-void Executor::again(const Op& op) {
+// The first thread's values decide.
+void Executor::poll(const Op& op) {
   core_.wait_until(ready(op.a));
   core_.control(op.issues);
   if (registers_.integer(op.a, 0) >= registers_.integer(op.b, 0)) return;
@@ -259,7 +258,7 @@ void Executor::enter(const Op& op) {
   state.end = loop.limit;
   for (const Address& b : loop.bounds) state.end = std::min(state.end, index(b));
   if (state.end > 0 && !timed_ && loop.straight) {
-    follow_values(loop, state.end);
+    extrapolate_values(loop, state.end);
     state.end = 0;
   }
   if (state.end <= 0) {
@@ -272,7 +271,7 @@ void Executor::enter(const Op& op) {
 
 void Executor::settle(LoopState& state, const Loop& loop) {
   const bool waves = machine_.chip.threads;
-  const int wanted = loop.touches_memory ? kAlikeTouching : kAlike;
+  const int wanted = loop.touches_memory ? kStableMemoryBlocks : kStableBlocks;
   const int block =
       std::clamp(kBlockOperations / std::max(1, loop.next - loop.body), 1, kWaveBlock);
   state.steady.restart(waves ? block : 1, wanted,
@@ -304,7 +303,7 @@ void Executor::next(const Op& op) {
     for (const Linear& l : place.linear) sum += l.coeff * vars_[static_cast<size_t>(l.var)];
   }
   pc_ = op.target;
-  look_at_loop(op);
+  check_settled(op);
 }
 
 int64_t Executor::left(int loop) const {
@@ -312,12 +311,12 @@ int64_t Executor::left(int loop) const {
          vars_[static_cast<size_t>(code_.loops[static_cast<size_t>(loop)].var)] - 1;
 }
 
-void Executor::look_at_loop(const Op& op) {
+void Executor::check_settled(const Op& op) {
   const Loop& loop = code_.loops[static_cast<size_t>(op.loop)];
   if (!loop.same_addresses || !(loop.repeatable || loop.straight)) return;
   LoopState& state = loops_[static_cast<size_t>(op.loop)];
-  // A window has to have filled, and emptied again, before what is seen lasts.
-  if (core_.operations() - state.operations < (machine_.chip.threads ? kWaveSettling : kSettling) &&
+  // The steady state needs a window that has filled and drained.
+  if (core_.operations() - state.operations < (machine_.chip.threads ? kWaveWarmUp : kWarmUp) &&
       !state.steady.settled()) {
     const int64_t since = state.operations;
     settle(state, loop);
@@ -331,18 +330,18 @@ void Executor::look_at_loop(const Op& op) {
   const int64_t far = machine_.hierarchy.far_accesses(port_);
   settled_far_ = far != std::exchange(state.far, far);
   settled_ = op.loop;
-  news_ = true;
+  settled_now_ = true;
 }
 
 double Executor::skip(int64_t iterations) {
   const Loop& loop = code_.loops[static_cast<size_t>(settled_)];
   const double by = settled_ticks() * static_cast<double>(iterations);
-  follow_values(loop, iterations);
+  extrapolate_values(loop, iterations);
   set_var(loop.var, vars_[static_cast<size_t>(loop.var)] + iterations);
   core_.shift(by);
   for (double& r : ready_)
     if (r > 0) r += by;
-  for (LoopState& s : loops_) s.steady.moved(by);
+  for (LoopState& s : loops_) s.steady.shift(by);
   settle(loops_[static_cast<size_t>(settled_)], loop);
   settled_ = -1;
   return by;

@@ -1,4 +1,4 @@
-// Loads and stores of a stream: where its lanes touch memory, what they find there, and when.
+// Loads and stores of a stream: addresses of its lanes, values and times.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,16 +17,16 @@ int size_of(const Code& code, int buffer) {
 
 }  // namespace
 
-// Consecutive elements, and one for all, need no list.
+// For consecutive elements, or one for all lanes, at_ holds only the first.
 bool Executor::positions(const Op& op) {
-  if (op.kind == OpKind::indirect && op.b >= 0) return places_of_texels(op);
+  if (op.kind == OpKind::indirect && op.b >= 0) return positions_of_texels(op);
   const View& view = views_[static_cast<size_t>(op.buffer)];
   int64_t low = 0, high = 0;
-  const bool one = op.kind == OpKind::indirect && registers_.uniform(op.a);  // all lanes go there
+  const bool one = op.kind == OpKind::indirect && registers_.uniform(op.a);  // all lanes read it
   stride_ = one ? 0 : op.stride;
-  together_ = masks_.empty() && (one || (op.kind != OpKind::indirect && op.at.slow < 0 &&
-                                         (op.stride == 1 || op.stride == 0)));
-  if (together_) {
+  consecutive_ = masks_.empty() && (one || (op.kind != OpKind::indirect && op.at.slow < 0 &&
+                                            (op.stride == 1 || op.stride == 0)));
+  if (consecutive_) {
     low = one ? registers_.integer(op.a, 0) : index(op.at);
     high = low + (stride_ == 1 ? op.count - 1 : 0);
     at_[0] = low;
@@ -42,10 +42,10 @@ bool Executor::positions(const Op& op) {
       high = first ? at : std::max(high, at);
       first = false;
     }
-    if (first) return true;  // nobody
+    if (first) return true;  // no active lane
   }
   if (low >= 0 && high < view.elements) return true;
-  fault_ = fmt::format("kernel '{}': element {} of '{}' is touched in group {}: the buffer has {}",
+  fault_ = fmt::format("kernel '{}': element {} of '{}' is accessed in group {}: the buffer has {}",
                        code_.name, low < 0 ? low : high,
                        code_.buffers[static_cast<size_t>(op.buffer)].name, vars_[0], view.elements);
   pc_ = -1;
@@ -59,7 +59,7 @@ void Executor::transfer_values(const Op& op, bool storing) {
   if (storing) {
     registers_.spread(op.a);
     const std::byte* from = registers_.one(op.a);
-    if (together_ && stride_ == 1) {
+    if (consecutive_ && stride_ == 1) {
       std::memcpy(memory + static_cast<size_t>(at_[0]) * size, from,
                   size * static_cast<size_t>(op.count));
       return;
@@ -67,7 +67,8 @@ void Executor::transfer_values(const Op& op, bool storing) {
     for (int l = 0; l < op.count; ++l)
       if (is_active(l))
         std::memcpy(
-            memory + static_cast<size_t>(together_ ? at_[0] : at_[static_cast<size_t>(l)]) * size,
+            memory +
+                static_cast<size_t>(consecutive_ ? at_[0] : at_[static_cast<size_t>(l)]) * size,
             from + static_cast<size_t>(l) * size, size);
     return;
   }
@@ -76,12 +77,12 @@ void Executor::transfer_values(const Op& op, bool storing) {
     std::memcpy(to + static_cast<size_t>(lane) * size, memory + static_cast<size_t>(element) * size,
                 size);
   };
-  if (together_ && stride_ == 0) {
+  if (consecutive_ && stride_ == 0) {
     put(0, at_[0]);
     return registers_.set_uniform(op.dst, true);
   }
   if (masked() != nullptr) registers_.spread(op.dst);
-  if (together_) {
+  if (consecutive_) {
     std::memcpy(to, memory + static_cast<size_t>(at_[0]) * size,
                 size * static_cast<size_t>(op.count));
   } else {
@@ -92,15 +93,15 @@ void Executor::transfer_values(const Op& op, bool storing) {
   for (int l = op.count; l < op.lanes; ++l) registers_.set_value(op.dst, l, op.number);
 }
 
-// Bytes first to last of memory, through the first cache's port: as long for a piece that lies in
-// another line as for a whole line, or for all of it where that is shorter; where threads' accesses
-// lie apart, as for a sector at least.
-double Executor::near(int64_t first, int64_t last, AccessKind kind, double start) {
+// Bytes `first` to `last` of memory through the first cache's port. A part in another line takes as
+// long as a whole line, or as all bytes if they are fewer. Uncoalesced accesses of threads take at
+// least a sector.
+double Executor::through_first_level(int64_t first, int64_t last, AccessKind kind, double start) {
   const int64_t line = machine_.hierarchy.line();
   const bool reads = kind == AccessKind::read;
   const double per_byte = reads ? machine_.near_read : machine_.near_write;
   const int64_t least =
-      machine_.chip.threads && !together_ ? machine_.chip.levels.front().sector : 1;
+      machine_.chip.threads && !consecutive_ ? machine_.chip.levels.front().sector : 1;
   const auto whole = static_cast<int>(std::clamp<int64_t>(last - first + 1, least, line));
   double done = start;
   for (int64_t at = first; at <= last;) {
@@ -116,17 +117,17 @@ double Executor::near(int64_t first, int64_t last, AccessKind kind, double start
   return done;
 }
 
-// As many turns as lanes want different words of one bank.
+// Bank conflicts: one pass per different word of a bank.
 double Executor::own_memory(const Op& op, AccessKind kind, double start) {
   const Scratch& own = machine_.chip.scratch;
   const int size = size_of(code_, op.buffer);
-  int turns = 1, active = 0;
+  int passes = 1, active = 0;
   std::vector<std::pair<int64_t, int64_t>> words;  // bank, word
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
     ++active;
     if (own.banks <= 0) continue;
-    const int64_t element = together_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)];
+    const int64_t element = consecutive_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)];
     const int64_t word =
         (views_[static_cast<size_t>(op.buffer)].address + element * size) / own.bank_bytes;
     words.emplace_back(word % own.banks, word);
@@ -135,13 +136,13 @@ double Executor::own_memory(const Op& op, AccessKind kind, double start) {
   words.erase(std::unique(words.begin(), words.end()), words.end());
   for (size_t i = 0, run = 1; i + 1 < words.size(); ++i) {
     run = words[i + 1].first == words[i].first ? run + 1 : 1;
-    turns = std::max(turns, static_cast<int>(run));
+    passes = std::max(passes, static_cast<int>(run));
   }
-  const bool reads = kind == AccessKind::read, one = together_ && stride_ == 0;
+  const bool reads = kind == AccessKind::read, one = consecutive_ && stride_ == 0;
   const double whole = (reads ? machine_.own_read : machine_.own_write) * size * (one ? 1 : active);
-  const double busy = (own.banks > 0 ? std::max(whole, double(turns)) : whole) / op.joined;
+  const double busy = (own.banks > 0 ? std::max(whole, double(passes)) : whole) / op.joined;
   const double passed = core_.pass(core_.unit().own_memory, busy, start);
-  return reads ? passed + machine_.own_latency + (turns - 1) : passed;
+  return reads ? passed + machine_.own_latency + (passes - 1) : passed;
 }
 
 double Executor::access(const Op& op, AccessKind kind, double start) {
@@ -154,13 +155,14 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
                            ? -1
                            : machine_.paths->number_of(space);
       path >= 0)
-    return along(op, path, start);
+    return through_path(op, path, start);
   if (scratch && machine_.chip.threads && !machine_.chip.scratch.in_memory)
     return own_memory(op, kind, start);
   const auto byte = [&](int64_t element) { return view.address + element * size; };
-  if (together_)
-    return near(byte(at_[0]), byte(at_[0] + (stride_ == 1 ? op.count : 1)) - 1, kind, start);
-  // Lanes beside each other in a line are one access.
+  if (consecutive_)
+    return through_first_level(byte(at_[0]), byte(at_[0] + (stride_ == 1 ? op.count : 1)) - 1, kind,
+                               start);
+  // Coalescing: neighbouring lanes in one line are one access.
   const int64_t line = machine_.hierarchy.line();
   double done = start;
   int64_t first = -1, last = -1;
@@ -173,13 +175,13 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
       continue;
     }
     if (first >= 0) {
-      done = std::max(done, near(first, last, kind, start));
-      ++apart_;
+      done = std::max(done, through_first_level(first, last, kind, start));
+      ++extra_accesses_;
     }
     first = begin;
     last = end;
   }
-  return first >= 0 ? std::max(done, near(first, last, kind, start)) : done;
+  return first >= 0 ? std::max(done, through_first_level(first, last, kind, start)) : done;
 }
 
 void Executor::load(const Op& op) {
@@ -187,7 +189,7 @@ void Executor::load(const Op& op) {
   if (!positions(op)) return;
   const double start = core_.begin(op, std::max({ready(op.a), ready(op.b), index_ready_}));
   const double done = access(op, AccessKind::read, start);
-  get_ready(op.dst, done);
+  set_ready(op.dst, done);
   core_.end(done);
   if (!op.needed) return;
   transfer_values(op, false);
@@ -203,8 +205,8 @@ void Executor::store(const Op& op) {
   transfer_values(op, true);
 }
 
-// Additions to one address take turns, whoever asks; those to different ones go side by side
-// through the pipe. In memory of a group's own those of a wave do, and hold up the unit's.
+// Additions to one address are serialised over all units; those to different addresses overlap. In
+// group memory, conflicts within a wave occupy the unit's port.
 void Executor::atomic(const Op& op) {
   if (!positions(op)) return;
   const double start = core_.begin(op, std::max(ready(op.a), index_ready_));
@@ -214,30 +216,30 @@ void Executor::atomic(const Op& op) {
   if (op.dst >= 0) registers_.spread(op.dst);
   double done = start;
   std::unordered_map<int64_t, int> asked;
-  int turns = 0;
+  int most_at_one = 0;
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
-    const int64_t element = together_ ? at_[0] + l * op.stride : at_[static_cast<size_t>(l)];
+    const int64_t element = consecutive_ ? at_[0] + l * op.stride : at_[static_cast<size_t>(l)];
     auto* held = reinterpret_cast<int32_t*>(view.data) + element;
     const int32_t before = *held;
     *held = static_cast<int32_t>(static_cast<uint32_t>(before) +
                                  static_cast<uint32_t>(registers_.integer(op.a, l)));
     if (op.dst >= 0) registers_.set_value(op.dst, l, before);
     if (own) {
-      turns = std::max(turns, ++asked[element]);
+      most_at_one = std::max(most_at_one, ++asked[element]);
       continue;
     }
-    double& free = machine_.taken[view.address + element * 4];
+    double& free = machine_.atomics_free[view.address + element * 4];
     const double begins = std::max(free, start);
-    free = begins + machine_.atomic_turn;
+    free = begins + machine_.atomic_interval;
     done = std::max(done, begins);
   }
-  if (turns > 0)
-    done = core_.pass(core_.unit().own_memory, turns * machine_.own_conflict, start) +
-           (turns - 1) * machine_.own_conflict;
+  if (most_at_one > 0)
+    done = core_.pass(core_.unit().own_memory, most_at_one * machine_.own_atomic_interval, start) +
+           (most_at_one - 1) * machine_.own_atomic_interval;
   if (op.dst >= 0) registers_.set_uniform(op.dst, false);
   done += own ? machine_.own_atomic_latency : machine_.atomic_latency;
-  if (op.dst >= 0) get_ready(op.dst, done);
+  if (op.dst >= 0) set_ready(op.dst, done);
   core_.end(done);
 }
 

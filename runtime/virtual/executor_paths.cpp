@@ -1,4 +1,4 @@
-// Loads of a stream through a path of their own: constants, images.
+// Loads of a stream through an access path: constants, images.
 #include <algorithm>
 #include <cstring>
 
@@ -16,18 +16,18 @@ double sum_of(const std::byte* from, int texel) {
 
 }  // namespace
 
-// Every line that lanes want is a turn.
-double Executor::along(const Op& op, int path, double start) {
+// One access per different line.
+double Executor::through_path(const Op& op, int path, double start) {
   const ir::Buffer& b = code_.buffers[static_cast<size_t>(op.buffer)];
   const int size = b.texel * ir::bytes_of(b.dtype);
   const View& view = views_[static_cast<size_t>(op.buffer)];
   const Paths& paths = *machine_.paths;
   const int line = paths.line(path);
   std::vector<std::pair<int64_t, int64_t>> wanted;  // line, byte
-  const bool one = together_ && stride_ == 0;
+  const bool one = consecutive_ && stride_ == 0;
   for (int l = 0; l < (one ? 1 : op.count); ++l) {
     if (!one && !is_active(l)) continue;
-    const int64_t element = together_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)];
+    const int64_t element = consecutive_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)];
     const int64_t byte =
         view.address +
         (b.space == ir::Space::image ? paths.place(path, element, b.row) : element) * size;
@@ -52,7 +52,7 @@ void Executor::sum_texels(const Op& op) {
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
     const std::byte* from =
-        memory + (together_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)]) * size;
+        memory + (consecutive_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)]) * size;
     registers_.set_value(
         op.dst, l,
         b.dtype == ir::DType::f32 ? sum_of<float>(from, b.texel) : sum_of<int32_t>(from, b.texel));
@@ -60,8 +60,8 @@ void Executor::sum_texels(const Op& op) {
   registers_.set_uniform(op.dst, false);
 }
 
-// Of a border that the profile does not know the image begins again.
-bool Executor::places_of_texels(const Op& op) {
+// With an unknown border mode, the image repeats.
+bool Executor::positions_of_texels(const Op& op) {
   const ir::Buffer& b = code_.buffers[static_cast<size_t>(op.buffer)];
   const int64_t rows = views_[static_cast<size_t>(op.buffer)].elements / b.row;
   const Path* const path = find_path(machine_.chip, b.space);
@@ -70,7 +70,7 @@ bool Executor::places_of_texels(const Op& op) {
     return border == hwdesc::Border::unknown ? (at % extent + extent) % extent
                                              : std::clamp<int64_t>(at, 0, extent - 1);
   };
-  together_ = false;
+  consecutive_ = false;
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
     const int64_t x = registers_.integer(op.a, l), y = registers_.integer(op.b, l),

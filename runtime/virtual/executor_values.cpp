@@ -1,4 +1,4 @@
-// What a loop that is not executed one by one leaves in its registers.
+// Register values after skipped iterations of a loop.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 namespace assay::runtime::simulated {
 namespace {
 
-// Of a type's whole numbers, those that sums reach without rounding, and without wrapping.
+// Up to here, sums of whole numbers neither round nor wrap.
 double exact_up_to(ir::DType t) {
   switch (t) {
     case ir::DType::f32:
@@ -19,7 +19,7 @@ double exact_up_to(ir::DType t) {
       return 0x1p6;
     case ir::DType::f16x2:
     case ir::DType::bf16x2:
-      return 0;  // a number of theirs is two
+      return 0;  // an element is two numbers
     default:
       return 0x1p51;
   }
@@ -31,9 +31,9 @@ std::vector<double> difference(const std::vector<double>& a, const std::vector<d
   return d;
 }
 
-class Follower {
+class Extrapolator {
  public:
-  Follower(const Code& code, Registers& registers, Mask mask, std::vector<const Op*> iteration)
+  Extrapolator(const Code& code, Registers& registers, Mask mask, std::vector<const Op*> iteration)
       : code_(code), registers_(registers), mask_(mask), iteration_(std::move(iteration)) {
     for (const Op* op : iteration_)
       if (op->kind != OpKind::matrix)
@@ -68,8 +68,7 @@ class Follower {
     each([&](int r, int l) { all.push_back(registers_.value(r, l)); });
     return all;
   }
-  // Iterations in which every value grows by d and stays a whole number that its type holds
-  // exactly.
+  // Iterations for which every value grows by d and stays an exact whole number of its type.
   int64_t exact_for(const std::vector<double>& values, const std::vector<double>& d,
                     int64_t most) const {
     size_t i = 0;
@@ -101,11 +100,11 @@ class Follower {
 
 }  // namespace
 
-// What changes by the same amount twice, in sums of whole numbers, does so for ever; what stands
-// still does too. Everything else is computed, without its time.
-void Executor::follow_values(const Loop& loop, int64_t iterations) {
+// Sums of whole numbers that grow by the same amount twice do so until they round. Constant values
+// stay constant. All other values are computed, without times.
+void Executor::extrapolate_values(const Loop& loop, int64_t iterations) {
   if (!loop.straight) return;
-  std::vector<const Op*> all;  // an iteration from where the stream is now
+  std::vector<const Op*> all;  // one iteration, from the current operation on
   const auto add = [&](int from, int to) {
     for (int i = from; i < to; ++i)
       if (const Op& op = code_.ops[static_cast<size_t>(i)]; op.dst >= 0 && op.needed)
@@ -114,7 +113,7 @@ void Executor::follow_values(const Loop& loop, int64_t iterations) {
   add(pc_, loop.next);
   add(loop.body, pc_);
   if (all.empty()) return;
-  Follower f(code_, registers_, masked(), std::move(all));
+  Extrapolator f(code_, registers_, masked(), std::move(all));
   for (int64_t done = 0, look = 1; done < iterations; ++done) {
     f.once();
     if (done + 1 < look || iterations - done < 4) continue;

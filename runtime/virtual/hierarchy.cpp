@@ -9,15 +9,15 @@
 namespace assay::runtime::simulated {
 namespace {
 
-constexpr size_t kStreams = 16;   // followed at once by a unit
-constexpr int64_t kExpected = 6;  // lines further on that a stream will ask for
-constexpr size_t kComing = 256;   // lines on their way, of threads
-constexpr int kConfirmed = 3;     // lines in a row make a stream
+constexpr size_t kStreams = 16;       // of a unit's prefetcher
+constexpr int64_t kHostPrefetch = 6;  // lines ahead whose sets the host prefetches
+constexpr size_t kPending = 256;      // slots for lines in flight, threads only
+constexpr int kConfirmed = 3;         // consecutive lines that make a stream
 constexpr int kTranslationWays = 8;
 
 int bits_of(int power) { return static_cast<int>(std::lround(std::log2(power))); }
 
-// Bandwidth of n of all units, as a part of what all of them reach.
+// Bandwidth of `active` units, as a share of what all units reach.
 double share_of(const Level& l, int active, int units, double hz) {
   const double limit = l.read.at(hz), one = std::min(limit, l.per_unit.at(hz));
   if (!l.shape.empty()) {
@@ -63,10 +63,10 @@ Hierarchy::Hierarchy(const Chip& chip, const Effects& effects)
       p.pages.emplace_back(CacheShape{t.entries, std::min(t.entries, kTranslationWays), false,
                                       false, Replacement::lru});
     p.streams.resize(kStreams);
-    if (chip.threads) p.coming.resize(kComing);
+    if (chip.threads) p.pending.resize(kPending);
   }
-  under_way_.resize(static_cast<size_t>(chip.units));
-  for (auto& of_unit : under_way_)
+  in_flight_.resize(static_cast<size_t>(chip.units));
+  for (auto& of_unit : in_flight_)
     for (const Level& l : chip.levels)
       of_unit.push_back({std::vector<double>(static_cast<size_t>(l.outstanding), 0.0), 0});
   for (const Level& l : chip.levels) {
@@ -100,11 +100,11 @@ void Hierarchy::begin(double hz, int active_units) {
   for (const Translation& t : chip_.translation) miss_.push_back(t.miss.at(hz));
   restart_servers();
   for (Port& p : ports_) p.far = 0;
-  for (auto& of_unit : under_way_)
+  for (auto& of_unit : in_flight_)
     for (InFlight& w : of_unit) std::fill(w.until.begin(), w.until.end(), 0.0);
 }
 
-// Slots a few lines long: few of them hold what a window of requests has to wait for.
+// Time slots of a few lines each, so that a window of requests spans few slots.
 void Hierarchy::restart_servers() {
   for (size_t k = 0; k < chip_.levels.size(); ++k) {
     const double slot = std::max(32.0, 8 * costs_[k].read * chip_.levels[k].line);
@@ -130,9 +130,9 @@ void Hierarchy::shift(int unit, double by) {
   }
 }
 
-// What a page's translation adds. Pages lie scattered, so that rows a power of two apart do not
-// meet in few sets of a large cache; but any 32, and any 512, that stand in a row take every place
-// once: what fits, fits.
+// Ticks that translation adds. Physical pages are scattered, so that power-of-two strides do not
+// conflict in large caches. But any 32 and any 512 consecutive pages are a permutation, so data
+// that fits a cache has no conflicts.
 double Hierarchy::translate(Port& port, int64_t address) {
   if (page_bits_ == 0) return 0;
   const int64_t page = address >> page_bits_;
@@ -142,7 +142,7 @@ double Hierarchy::translate(Port& port, int64_t address) {
     return static_cast<int64_t>((static_cast<uint64_t>(n) * 0x9E3779B97F4A7C15) >> 40);
   };
   const int64_t place = page ^ (mixed(page >> 5) & 31) ^ (mixed(page >> 9) & 15) << 5;
-  port.moved = (place - page) << page_bits_;
+  port.page_offset = (place - page) << page_bits_;
   double added = 0;
   for (size_t d = 0; d < port.pages.size(); ++d) {
     const auto entry =
@@ -154,8 +154,8 @@ double Hierarchy::translate(Port& port, int64_t address) {
   return added;
 }
 
-// Does this miss go on with a stream of lines?
-bool Hierarchy::foreseen(Port& port, int64_t line) {
+// Does this miss continue a detected stream?
+bool Hierarchy::is_prefetched(Port& port, int64_t line) {
   ++port.clock;
   Stream* oldest = &port.streams.front();
   for (Stream& s : port.streams) {
@@ -171,8 +171,8 @@ bool Hierarchy::foreseen(Port& port, int64_t line) {
   return false;
 }
 
-Hierarchy::Coming& Hierarchy::coming(Port& port, int64_t line) const {
-  return port.coming[(static_cast<uint64_t>(line) * 0x9E3779B97F4A7C15) >> 56];
+Hierarchy::Pending& Hierarchy::pending(Port& port, int64_t line) const {
+  return port.pending[(static_cast<uint64_t>(line) * 0x9E3779B97F4A7C15) >> 56];
 }
 
 uint8_t Hierarchy::sectors(size_t level, int64_t address, int bytes) const {
@@ -183,8 +183,7 @@ uint8_t Hierarchy::sectors(size_t level, int64_t address, int bytes) const {
   return static_cast<uint8_t>(((1 << (last + 1)) - 1) & ~((1 << first) - 1));
 }
 
-// `per_pair`: ticks of a byte read and one written, which cost a turn where as many go the other
-// way.
+// `per_pair`: ticks of one byte read and one written. Each such pair adds a bus turnaround.
 double Hierarchy::pass(Instance& through, const Level& level, bool reads, double from, int bytes,
                        double per_byte, double per_pair) {
   const double ticks = bytes * per_byte,
@@ -194,10 +193,11 @@ double Hierarchy::pass(Instance& through, const Level& level, bool reads, double
   const double other = reads ? through.bytes_written : through.bytes_read;
   const double paired = std::clamp(other - own, 0.0, double(bytes));
   own += bytes;
-  return through.both.reserve(start, ticks * level.copy_share + paired * per_pair * level.turn);
+  return through.both.reserve(start,
+                              ticks * level.copy_share + paired * per_pair * level.turnaround);
 }
 
-// When a level begins to hand these bytes over.
+// When a level starts to transfer these bytes.
 double Hierarchy::served(size_t level, int port, int bytes, AccessKind kind, double at) {
   const Level& l = chip_.levels[level];
   const Costs& c = costs_[level];
@@ -216,25 +216,24 @@ double Hierarchy::served(size_t level, int port, int bytes, AccessKind kind, dou
               c.read + c.write);
 }
 
-void Hierarchy::give_up(int port, size_t level, int64_t line) {
+void Hierarchy::evict(int port, size_t level, int64_t line) {
   const size_t next = level + 1;
   if (line < 0 || next >= memory_ || !chip_.levels[next].victim) return;
   const int64_t address = line * chip_.levels[level].line;
-  cache(next, port).expect(line_of(next, address) + kExpected);
-  give_up(port, next,
-          cache(next, port)
-              .insert(line_of(next, address), sectors(next, address, chip_.levels[level].line)));
+  cache(next, port).expect(line_of(next, address) + kHostPrefetch);
+  evict(port, next,
+        cache(next, port)
+            .insert(line_of(next, address), sectors(next, address, chip_.levels[level].line)));
 }
 
-// What comes from a level for these bytes: whole pieces of what it hands over, and no less than
-// what those before it can hold of a line.
+// The bytes transferred from a level: whole sectors of it and of all levels nearer than it.
 Hierarchy::Pieces Hierarchy::pieces(size_t level, size_t first, int64_t address, int bytes) const {
   int64_t piece = 1;
   for (size_t k = first; k <= level; ++k) piece = std::max<int64_t>(piece, chip_.levels[k].sector);
   return {address / piece * piece, (address + bytes + piece - 1) / piece * piece};
 }
 
-// The sectors of the level's line at an address that they fill.
+// The sectors that they fill in the level's line of an address.
 uint8_t Hierarchy::filled(size_t level, int64_t address, const Pieces& p) const {
   const int64_t line = line_of(level, address) << line_bits_[level];
   const int64_t begin = std::max(p.begin, line),
@@ -242,23 +241,22 @@ uint8_t Hierarchy::filled(size_t level, int64_t address, const Pieces& p) const 
   return sectors(level, begin, static_cast<int>(end - begin));
 }
 
-// Into every cache before the level it was found in; victim caches hold what others gave up, no
-// more.
-void Hierarchy::bring_in(int port, size_t found, int64_t address, const Pieces& what,
-                         size_t first) {
+// Fills every cache nearer than the level of the hit, except victim caches, which only evictions
+// fill.
+void Hierarchy::fill(int port, size_t found, int64_t address, const Pieces& what, size_t first) {
   for (size_t k = found; k-- > first;) {
     const Level& l = chip_.levels[k];
     if (l.victim) continue;
     Cache& c = cache(k, port);
-    // A cache of whole lines that was asked for it has none of it.
-    give_up(port, k,
-            l.sector == l.line ? c.insert_new(line_of(k, address), 1)
-                               : c.insert(line_of(k, address), filled(k, address, what)));
+    // A cache without sectors missed, so it does not hold the line.
+    evict(port, k,
+          l.sector == l.line ? c.insert_new(line_of(k, address), 1)
+                             : c.insert(line_of(k, address), filled(k, address, what)));
   }
 }
 
-// Does a store bring the line into a cache before this one?
-bool Hierarchy::taken_nearer(size_t level) const {
+// Does a store allocate the line in a nearer cache?
+bool Hierarchy::allocated_nearer(size_t level) const {
   for (size_t k = 0; k < level; ++k)
     if (chip_.levels[k].allocates && !chip_.levels[k].victim) return true;
   return false;
@@ -268,9 +266,8 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
                          size_t first) {
   Port& port = ports_[static_cast<size_t>(port_number)];
   at += translate(port, address);
-  const int64_t wanted =
-      line_of(0, address);  // as the program sees it: streams go on through pages
-  address += port.moved;
+  const int64_t wanted = line_of(0, address);  // virtual: streams continue across pages
+  address += port.page_offset;
   size_t found = first;
   for (; found < memory_; ++found) {
     if (cache(found, port_number).find(line_of(found, address), sectors(found, address, bytes)) ==
@@ -280,15 +277,15 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
   if (found == 0 && near_ && (kind == AccessKind::read || chip_.levels[0].allocates) &&
       kind != AccessKind::stream_write)
     return kind == AccessKind::read ? at + latency_[0] : at;
-  const bool merges = first == 0 && kind == AccessKind::read && !port.coming.empty() &&
+  const bool merges = first == 0 && kind == AccessKind::read && !port.pending.empty() &&
                       chip_.levels[0].sector > bytes;
   const int64_t wanted_sector = address >> sector_bits_[0];
   if (merges && found > 0)
-    if (const Coming& c = coming(port, wanted_sector);
+    if (const Pending& c = pending(port, wanted_sector);
         c.line == wanted_sector && c.launch == launch_ && c.arrives > at)
       return std::max(c.arrives, at + latency_[0]);
   if (!chip_.levels[found].unit_wide) ++port.far;
-  // Stores go past caches that they do not bring lines into, streamed ones past all of them.
+  // Stores bypass caches that do not allocate; non-temporal ones bypass all caches.
   size_t target = found;
   if (kind == AccessKind::stream_write)
     target = memory_;
@@ -299,18 +296,18 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
   if (kind == AccessKind::write)
     for (size_t k = 0; k < target && k < memory_; ++k)
       if (chip_.levels[k].around) cache(k, port_number).remove(line_of(k, address));
-  const bool ahead = prefetch_ && foreseen(port, wanted);
+  const bool ahead = prefetch_ && is_prefetched(port, wanted);
   if (ahead)
     for (size_t k = 1; k < memory_; ++k)
-      cache(k, port_number).expect(line_of(k, address) + kExpected);
+      cache(k, port_number).expect(line_of(k, address) + kHostPrefetch);
   std::vector<InFlight>& under_way =
-      under_way_[static_cast<size_t>(port_number / chip_.partitions)];
+      in_flight_[static_cast<size_t>(port_number / chip_.partitions)];
   double asked = at;
   if (!ahead && kind != AccessKind::stream_write)
     for (size_t k = 1; k <= target; ++k)
       if (const InFlight& w = under_way[k]; !w.until.empty())
         asked = std::max(asked, w.until[w.next]);
-  // What is written to a line that is there takes no more than its bytes.
+  // A store that hits transfers its bytes only.
   const bool lands =
       kind == AccessKind::write && found == target && found < memory_ && chip_.threads;
   const Pieces what = pieces(target, first, address, bytes);
@@ -329,23 +326,23 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
         w.next = w.next + 1 == w.until.size() ? 0 : w.next + 1;
       }
   if (chip_.levels[found].victim &&
-      (kind == AccessKind::read || (kind == AccessKind::write && taken_nearer(found))))
+      (kind == AccessKind::read || (kind == AccessKind::write && allocated_nearer(found))))
     cache(found, port_number).remove(line_of(found, address));
-  if (merges && found > 0) coming(port, wanted_sector) = {wanted_sector, launch_, arrives};
+  if (merges && found > 0) pending(port, wanted_sector) = {wanted_sector, launch_, arrives};
   if (kind == AccessKind::read)
-    bring_in(port_number, found, address, what, first);
+    fill(port_number, found, address, what, first);
   else if (kind == AccessKind::write) {
     for (size_t k = 0; k < memory_; ++k)
       if (chip_.levels[k].allocates && !chip_.levels[k].victim && k < std::max(found, target))
-        give_up(port_number, k,
-                cache(k, port_number).insert(line_of(k, address), filled(k, address, what)));
+        evict(port_number, k,
+              cache(k, port_number).insert(line_of(k, address), filled(k, address, what)));
   }
   return kind == AccessKind::read ? arrives : std::max(at, start);
 }
 
 void Hierarchy::touch(int64_t address) {
   translate(ports_.front(), address);
-  address += ports_.front().moved;
+  address += ports_.front().page_offset;
   size_t found = 0;
   while (found < memory_ &&
          cache(found, 0).find(line_of(found, address), sectors(found, address, 8)) !=
@@ -353,7 +350,7 @@ void Hierarchy::touch(int64_t address) {
     ++found;
   if (found < memory_ && found > 0 && chip_.levels[found].victim)
     cache(found, 0).remove(line_of(found, address));
-  bring_in(0, found, address, pieces(0, 0, address, 1), 0);
+  fill(0, found, address, pieces(0, 0, address, 1), 0);
 }
 
 }  // namespace assay::runtime::simulated

@@ -9,7 +9,7 @@
 namespace assay::runtime::simulated {
 namespace {
 
-// Units of vectors meet in shared memory only: one may go ahead of the others by so many ticks.
+// Units of vectors interact in shared memory only, so one may be simulated this many ticks ahead.
 constexpr double kAhead = 200;
 
 struct Stream {
@@ -31,7 +31,7 @@ std::vector<ir::Queue> queues_of(const Chip& chip, const Launch& launch, int64_t
   return out;
 }
 
-// Groups at a time on a unit.
+// Occupancy: groups that a unit holds at once.
 int resident(const Chip& chip, const Code& code) {
   int groups = chip.waves / waves_of(chip, code);
   if (chip.groups > 0) groups = std::min(groups, chip.groups);
@@ -44,7 +44,7 @@ int resident(const Chip& chip, const Code& code) {
   return std::max(1, groups);
 }
 
-// Those of several waves lie on as many partitions, one after the other.
+// First partition of a group, whose waves occupy consecutive partitions.
 int partition_of(const Chip& chip, const Code& code, int group) {
   return group * std::min(waves_of(chip, code), chip.partitions) % chip.partitions;
 }
@@ -60,30 +60,30 @@ class Run {
     for (Unit& u : units_) u.restart(chip_);
   }
 
-  void deal_queues(const std::vector<ir::Queue>& queues, double join) {
+  void assign_queues(const std::vector<ir::Queue>& queues, double join) {
     for (int u = 0; u < chip_.units; ++u) {
       Stream s;
       for (const ir::Queue& q : queues)
         if (q.unit % chip_.units == u && q.begin < q.end) s.queue.push_back({q.begin, q.end});
       if (s.queue.empty()) continue;
-      // The first unit begins at once, the last one when all take part.
+      // Wake-up skew: the first unit starts at once, the last one after `join`.
       add(std::move(s), u, 0, chip_.units > 1 && u > 0 ? join * u / (chip_.units - 1) : 0);
     }
   }
 
-  void deal_groups(std::vector<GroupRange> ranges) {
-    waiting_ = std::move(ranges);
+  void assign_groups(std::vector<GroupRange> ranges) {
+    ranges_ = std::move(ranges);
     const int groups = resident(chip_, code_);
     for (int g = 0; g < groups; ++g)
       for (int u = 0; u < chip_.units; ++u) {
-        if (range_ >= waiting_.size()) return;
+        if (range_ >= ranges_.size()) return;
         add(Stream{}, u, partition_of(chip_, code_, g), 0);
       }
   }
 
-  // Units that only compute do not meet each other: they all do as the first one does, and of the
-  // others' groups there are values to compute and no times.
-  void deal_alike(const std::vector<GroupRange>& ranges) {
+  // Units that only compute do not interact, so all take as long as the first one. For groups of
+  // the others, only values are computed.
+  void replicate_first_unit(const std::vector<GroupRange>& ranges) {
     Executor values(machine_, code_, units_.back(), chip_.units - 1, 0, arguments_);
     values.values_only();
     std::vector<GroupRange> first;
@@ -98,9 +98,9 @@ class Run {
         if (!values.fault().empty()) fault_ = values.fault();
       }
     units_.back().restart(chip_);
-    waiting_ = std::move(first);
+    ranges_ = std::move(first);
     const int groups = resident(chip_, code_);
-    for (int g = 0; g < groups && range_ < waiting_.size(); ++g)
+    for (int g = 0; g < groups && range_ < ranges_.size(); ++g)
       add(Stream{}, 0, partition_of(chip_, code_, g), 0);
   }
 
@@ -115,7 +115,7 @@ class Run {
       s.executor->run(until);
       if (!s.executor->fault().empty()) return {0, s.executor->fault(), 0};
       if (s.executor->idle())
-        go_on(s, s.executor->finished());
+        start_next_group(s, s.executor->finished());
       else if (s.executor->settled_iterations() > 0)
         skip(s);
       if (s.live) next_.emplace(s.executor->time(), id);
@@ -131,15 +131,15 @@ class Run {
     s.executor = std::make_unique<Executor>(machine_, code_, units_[static_cast<size_t>(unit)],
                                             unit, partition, arguments_);
     ++live_;
-    go_on(s, at);
-    if (!s.live) return;  // there was no group left for it
+    start_next_group(s, at);
+    if (!s.live) return;  // no group was left
     streams_.push_back(std::move(s));
     next_.emplace(at, streams_.size() - 1);
   }
 
-  // Its next group, or no more.
-  void go_on(Stream& s, double at) {
-    std::vector<GroupRange>& ranges = chip_.threads ? waiting_ : s.queue;
+  // Starts the stream's next group, or ends it.
+  void start_next_group(Stream& s, double at) {
+    std::vector<GroupRange>& ranges = chip_.threads ? ranges_ : s.queue;
     size_t& range = chip_.threads ? range_ : s.range;
     while (range < ranges.size() && ranges[range].begin == ranges[range].end) ++range;
     if (range < ranges.size()) return s.executor->start(ranges[range].begin++, at);
@@ -148,8 +148,8 @@ class Run {
     end_ = std::max(end_, at);
   }
 
-  // Iterations of settled loops need not be executed: of one stream that has all it touches to
-  // itself, or of all of them for as long as all are settled.
+  // Skips iterations of settled loops: of one stream if it shares nothing with others, else of all
+  // streams while all are settled.
   void skip(Stream& s) {
     if (live_ == 1 || (!chip_.threads && !s.executor->touched_shared())) {
       const double by = s.executor->skip(s.executor->settled_iterations());
@@ -162,23 +162,23 @@ class Run {
       if (left < 1) return;
       span = std::min(span, static_cast<double>(left) * other.executor->settled_ticks());
     }
-    std::vector<double> moved(units_.size(), std::numeric_limits<double>::infinity());
+    std::vector<double> shifts(units_.size(), std::numeric_limits<double>::infinity());
     for (Stream& other : streams_) {
       if (!other.live) continue;
       const auto iterations = std::llround(
-          span / other.executor->settled_ticks());  // never more than are left; of floors those
-                                                    // fall behind that only round otherwise
-      double& by = moved[static_cast<size_t>(other.unit)];
+          span / other.executor->settled_ticks());  // rounded: at most what is left, and floor
+                                                    // would lose iterations to rounding errors
+      double& by = shifts[static_cast<size_t>(other.unit)];
       by = std::min(by, other.executor->skip(iterations));
     }
     for (size_t u = 0; u < units_.size(); ++u)
-      if (chip_.threads && std::isfinite(moved[u])) units_[u].shift(moved[u]);
-    // Whole iterations of all: what they share moves by the least of them.
-    machine_.hierarchy.shift(-1, *std::min_element(moved.begin(), moved.end()));
-    renew_order(s);
+      if (chip_.threads && std::isfinite(shifts[u])) units_[u].shift(shifts[u]);
+    // Shared state advances by the smallest of the streams' whole iterations.
+    machine_.hierarchy.shift(-1, *std::min_element(shifts.begin(), shifts.end()));
+    rebuild_queue(s);
   }
 
-  void renew_order(const Stream& running) {
+  void rebuild_queue(const Stream& running) {
     next_ = {};
     for (size_t i = 0; i < streams_.size(); ++i)
       if (streams_[i].live && &streams_[i] != &running)
@@ -193,7 +193,7 @@ class Run {
   std::vector<Unit> units_;
   std::vector<Stream> streams_;
   std::priority_queue<At, std::vector<At>, std::greater<>> next_;
-  std::vector<GroupRange> waiting_;  // dealt to whoever becomes free
+  std::vector<GroupRange> ranges_;  // for units that become free
   size_t range_ = 0;
   int live_ = 0;
   double end_ = 0;
@@ -218,11 +218,11 @@ Outcome simulate(Machine& machine, const Code& code, std::span<const View> argum
                  const Launch& launch, int64_t groups, double join) {
   Run run(machine, code, arguments);
   if (machine.chip.threads && machine.chip.units > 1 && code.computes)
-    run.deal_alike(ranges_of(launch, groups));
+    run.replicate_first_unit(ranges_of(launch, groups));
   else if (machine.chip.threads)
-    run.deal_groups(ranges_of(launch, groups));
+    run.assign_groups(ranges_of(launch, groups));
   else
-    run.deal_queues(queues_of(machine.chip, launch, groups), join);
+    run.assign_queues(queues_of(machine.chip, launch, groups), join);
   return run.run();
 }
 

@@ -33,14 +33,14 @@ bool is_needed(const Code& code, const Op& op) {
   return needed;
 }
 
-// A value matters if it is stored, or used as an index, or if what matters is computed from it.
+// A value is needed if it is stored, used as an index, or an operand of a needed value.
 void find_needed(Code& code) {
   for (Reg& r : code.regs) r.needed = false;
   for (bool changed = true; changed;) {
     changed = false;
     for (const Op& op : code.ops) {
       const bool matters = op.kind == OpKind::store || op.kind == OpKind::atomic ||
-                           op.kind == OpKind::again || op.kind == OpKind::indirect ||
+                           op.kind == OpKind::poll || op.kind == OpKind::indirect ||
                            is_needed(code, op);
       if (!matters) continue;
       for_operands(code, op, [&](int r) {
@@ -50,7 +50,7 @@ void find_needed(Code& code) {
   }
   for (Op& op : code.ops)
     op.needed =
-        op.kind == OpKind::atomic || op.kind == OpKind::again || op.dst < 0 || is_needed(code, op);
+        op.kind == OpKind::atomic || op.kind == OpKind::poll || op.dst < 0 || is_needed(code, op);
 }
 
 struct Body {
@@ -85,8 +85,8 @@ bool touches_memory(OpKind k) {
          k == OpKind::atomic;
 }
 
-// Nothing that matters goes from one iteration to the next: registers that matter are written
-// before they are read, and what is stored is not loaded for its value.
+// No needed value is carried to the next iteration: needed registers are written before they are
+// read, and stored buffers are not loaded for their values.
 bool is_repeatable(const Body& body) {
   const Code& code = body.code;
   std::vector<bool> written(code.regs.size(), false), carried(code.regs.size(), false),
@@ -122,8 +122,7 @@ bool is_straight(const Body& body) {
   return straight;
 }
 
-// Sums, and products with what the loop does not change: maps x -> A x + b of all registers
-// together.
+// Sums, and products with loop invariants: an affine map x -> A x + b of all registers.
 bool is_affine(const Body& body) {
   std::vector<bool> changes(body.code.regs.size(), false);
   body.each([&](const Op& op) {

@@ -1,4 +1,4 @@
-// What can be said of a kernel's loops before they run. Internal to code.cpp.
+// Static properties of a kernel's loops. Internal to code.cpp.
 #pragma once
 
 #include "runtime/virtual/code.h"

@@ -13,9 +13,9 @@
 namespace assay::runtime::simulated {
 namespace {
 
-constexpr double kLie = 1.0 / 16;  // of the time it took
+constexpr double kLie = 1.0 / 16;  // share of the time that it reports
 
-// Vectors that find no register lie on the stack.
+// Spilled vectors are on the stack.
 int64_t stack_bytes(const Chip& chip, const Code& code, const ir::Kernel& kernel) {
   if (chip.threads) return chip.tells_registers ? 4 * spilled_of(chip, code) : -1;
   if (chip.registers == 0) return 0;
@@ -95,8 +95,8 @@ Result<int> VirtualModule::allocate_image(const ImageShape& shape) {
   return allocate(shape.row_bytes() * shape.height);
 }
 
-// What a host writes passes a GPU's caches by; a processor's own writes stay in them.
-void VirtualModule::left_in_caches(int buffer, int64_t offset, int64_t bytes) {
+// A host's writes bypass a GPU's caches, but fill a processor's.
+void VirtualModule::fill_caches(int buffer, int64_t offset, int64_t bytes) {
   if (on_->chip.threads) return;
   const int64_t line = hierarchy_.line(),
                 first = (storage_.address_of(buffer) + offset) / line * line;
@@ -109,15 +109,15 @@ void VirtualModule::write(BufferRange to, std::span<const std::byte> data) {
   const auto bytes = static_cast<int64_t>(data.size());
   ASSAY_CHECK(to.offset >= 0 && to.offset + bytes <= storage_.bytes_of(to.buffer));
   std::memcpy(storage_.data(to.buffer) + to.offset, data.data(), data.size());
-  remembered_.forget();
-  paths_.forget();
-  left_in_caches(to.buffer, to.offset, bytes);
+  memo_.clear();
+  paths_.invalidate();
+  fill_caches(to.buffer, to.offset, bytes);
 }
 
-// Of very many words only the last ones can still be in a cache.
+// Only the last words can still be cached afterwards.
 void VirtualModule::write_words(int buffer, std::span<const Word> words) {
-  remembered_.forget();
-  paths_.forget();
+  memo_.clear();
+  paths_.invalidate();
   const auto all = static_cast<int64_t>(storage_.bytes_of(buffer));
   double lines = 0;
   for (const Level& l : on_->chip.levels)
@@ -127,7 +127,7 @@ void VirtualModule::write_words(int buffer, std::span<const Word> words) {
     const Word& w = words[i];
     ASSAY_CHECK(w.offset >= 0 && w.offset + static_cast<int64_t>(sizeof w.value) <= all);
     std::memcpy(storage_.data(buffer) + w.offset, &w.value, sizeof w.value);
-    if (i >= first) left_in_caches(buffer, w.offset, 1);
+    if (i >= first) fill_caches(buffer, w.offset, 1);
   }
 }
 
@@ -165,7 +165,7 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
     views.push_back({storage_.data(r.buffer) + r.offset, bytes / (b.texel * ir::bytes_of(b.dtype)),
                      storage_.address_of(r.buffer) + r.offset});
   }
-  if (const auto known = remembered_.look_up(launch, hz)) return *known / hz;
+  if (const auto known = memo_.look_up(launch, hz)) return *known / hz;
   const int64_t groups = kernels_[number].groups;
   const int active = active_units(chip, launch, groups);
   hierarchy_.begin(hz, active);
@@ -181,9 +181,9 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
     machine.own_write = 1 / chip.scratch.write.at(hz);
     machine.own_latency = chip.scratch.latency.at(hz);
   }
-  machine.atomic_turn = chip.atomic.turn;
+  machine.atomic_interval = chip.atomic.interval;
   machine.atomic_latency = chip.atomic.latency.at(hz);
-  machine.own_conflict = chip.own_atomic.turn;
+  machine.own_atomic_interval = chip.own_atomic.interval;
   machine.own_atomic_latency = chip.own_atomic.latency.at(hz);
   machine.group_start = chip.group_start * hz;
   machine.streams = active;
@@ -192,7 +192,7 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
       simulate(machine, codes_[number], views, launch, groups, chip.wakeup_skew * hz);
   if (!outcome.fault.empty()) return error(outcome.fault);
   executed += outcome.executed;
-  remembered_.note(launch, codes_[number], hz, outcome.ticks);
+  memo_.note(launch, codes_[number], hz, outcome.ticks);
   return outcome.ticks / hz;
 }
 
@@ -223,20 +223,19 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
       on_->worked += *took;
       const double work = *took * noise_.factor(),
                    said = kind == FaultKind::lies ? work * kLie : work;
-      const double handing = options.recorded ? chip.graph
-                             : in_sequence_   ? chip.barrier
-                                              : chip.launch;
+      const double overhead = options.recorded ? chip.graph
+                              : in_sequence_   ? chip.barrier
+                                               : chip.launch;
       works.push_back(said);
-      steps.push_back(said + handing);
-      total += work + handing;  // a clock that is not the device's
+      steps.push_back(said + overhead);
+      total += work + overhead;  // by the host's clock, which does not lie
     }
     if (r < 0) continue;
-    // The first of them is waited for from outside.
+    // The host waits for the first launch, which costs an eager launch.
     if (!steps.empty()) {
-      const double outside =
-          std::max(0.0, chip.eager - (in_sequence_ ? chip.barrier : chip.launch));
-      steps.front() += outside;
-      total += outside;
+      const double wait = std::max(0.0, chip.eager - (in_sequence_ ? chip.barrier : chip.launch));
+      steps.front() += wait;
+      total += wait;
     }
     times.total.push_back(total);
     if (options.recorded) continue;

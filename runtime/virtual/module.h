@@ -1,4 +1,4 @@
-// Kernels loaded on a simulated chip, the buffers they work on, and the clock they are timed by.
+// Kernels loaded on a simulated chip, their buffers, and the simulated clock.
 #pragma once
 
 #include <memory>
@@ -9,27 +9,27 @@
 #include "runtime/virtual/chip.h"
 #include "runtime/virtual/code.h"
 #include "runtime/virtual/hierarchy.h"
+#include "runtime/virtual/launch_memo.h"
 #include "runtime/virtual/launcher.h"
 #include "runtime/virtual/noise.h"
 #include "runtime/virtual/paths.h"
 #include "runtime/virtual/products.h"
-#include "runtime/virtual/remembered.h"
 #include "runtime/virtual/storage.h"
 
 namespace assay::runtime::simulated {
 
-struct Simulated {  // what a device and its modules share
+struct Simulated {  // shared by a device and its modules
   std::string id;
   Effects effects;
   Chip chip;
   int64_t runs = 0;   // so far, of all modules
-  double worked = 0;  // simulated seconds of them
+  double worked = 0;  // simulated seconds of all runs
 };
 
 class VirtualModule final : public Module {
  public:
-  // `threads`: of a group, where lanes are threads; `in_two`: as price() takes them. Errors:
-  // kernels that are not simulated, group memory that the chip does not have.
+  // `threads`: of a wave, where lanes are threads; `in_two`: as price() takes them. Errors: kernels
+  // that can not be simulated; more group memory than the chip has.
   static Result<std::unique_ptr<Module>> make(std::shared_ptr<Simulated> on,
                                               std::span<const ir::Kernel> kernels, int threads,
                                               bool in_sequence,
@@ -53,7 +53,7 @@ class VirtualModule final : public Module {
   Result<double> busy(const Launch& launch, double clock, int64_t& executed);  // seconds
   double clock() const;                                                        // now
   bool fails_now(int64_t run);
-  void left_in_caches(int buffer, int64_t offset, int64_t bytes);
+  void fill_caches(int buffer, int64_t offset, int64_t bytes);
 
   std::shared_ptr<Simulated> on_;
   bool in_sequence_;
@@ -62,7 +62,7 @@ class VirtualModule final : public Module {
   Paths paths_;
   Products products_;
   Noise noise_;
-  Remembered remembered_;
+  LaunchMemo memo_;
   std::vector<ir::Kernel> kernels_;
   std::vector<Code> codes_;
   std::vector<KernelReport> reports_;

@@ -1,4 +1,4 @@
-// Numbers drawn by counting: the n-th draw of a seed is always the same, whatever was drawn before.
+// Counter-based random numbers: the n-th draw depends on the seed and n only.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Noise {
     return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;
   }
 
-  // What a time is multiplied by: most are near 1, one in kRare is interrupted.
+  // Factor on a time: Gaussian around 1, and longer in one of kRare cases, as by an interrupt.
   double factor() {
     if (sigma_ <= 0) return 1;
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));

@@ -1,6 +1,6 @@
-// Ways to read memory besides plain loads: constants, images. A path has caches of its own before
-// the levels of memory that it shares with loads. They are read-only: what a host writes between
-// launches empties them.
+// Access paths besides plain loads: constants, images. A path has read-only caches of its own in
+// front of the memory levels that it shares with loads. Host writes between launches invalidate
+// them.
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,37 @@
 
 namespace assay::runtime::simulated {
 
-class Paths {  // invariant: caches hold what was read last, as their shapes allow
+class Paths {  // invariant: caches hold the most recent lines, as their shapes allow
  public:
   Paths(const Chip& chip, const Effects& effects);
 
   void begin(double hz);  // before every launch
-  void forget();          // what the host has written is not in them
+  void invalidate();      // after writes by the host
 
-  // Where such arguments are read as plain ones: -1.
+  // -1: the chip has no such path, and plain loads read these arguments.
   int number_of(ir::Space space) const;
 
-  // When a turn is over in which lanes are served that want `bytes` of one line: of all lanes of a
-  // wave together.
-  double access(int path, Hierarchy& behind, int port, int64_t address, int bytes, double at);
-  int line(int path) const { return ways_[static_cast<size_t>(path)].levels.front().level->line; }
-  // Where a texel of an image lies, in texels from its beginning: blocks of them lie together.
+  // When `bytes` of one line arrive, for all lanes of a wave that want it together.
+  double access(int path, Hierarchy& memory, int port, int64_t address, int bytes, double at);
+  int line(int path) const { return states_[static_cast<size_t>(path)].levels.front().level->line; }
+  // Position of a texel in memory, in texels: images are stored in blocks.
   int64_t place(int path, int64_t texel, int64_t row) const;
 
  private:
-  struct Own {
+  struct CacheState {
     const Level* level = nullptr;
     std::vector<Cache> caches;  // by instance
     std::vector<Server> servers;
     double latency = 0, per_byte = 0;
   };
-  struct Way {
+  struct PathState {
     const Path* path = nullptr;
-    std::vector<Own> levels;  // near to far
+    std::vector<CacheState> levels;  // near to far
   };
 
   const Chip& chip_;
   Effects effects_;
-  std::vector<Way> ways_;
+  std::vector<PathState> states_;
 };
 
 }  // namespace assay::runtime::simulated

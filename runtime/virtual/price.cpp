@@ -41,37 +41,37 @@ class Pricer {
         return;
       case OpKind::unless:
       case OpKind::mask:
-      case OpKind::again:
+      case OpKind::poll:
         op.issues = waves_of(chip_, code_);
         return;
       case OpKind::barrier:
-        op.latency = chip_.threads ? meeting() : 0;
+        op.latency = chip_.threads ? barrier_ticks() : 0;
         return;
-      default:  // constants are in registers before they are needed; copies are names
+      default:  // constants are in registers already; copies are renamed registers
         return;
     }
   }
 
-  // What its compiler makes one load of is as many parts of one.
+  // Divides the cost of a merged load among the loads that it replaces.
   void join_loads(Code& code) const {
     if (!chip_.threads || chip_.merged_loads <= 1) return;
     for (const Loop& loop : code.loops) join(loop, code.ops);
   }
 
-  // Of threads' values that found no register a part is loaded and stored for each operation.
+  // Spills: each operation loads and stores the spilled share of the values.
   void spill(Code& code) const {
     const int spilled = chip_.threads ? spilled_of(chip_, code) : 0;
     if (spilled <= 0) return;
     const double part = static_cast<double>(spilled) / code.most_registers;
     const Mode& m = chip_.modes.front();
-    const double there_and_back = std::max(1.0, busy(m, load_)) + std::max(1.0, busy(m, store_));
+    const double reload = std::max(1.0, busy(m, load_)) + std::max(1.0, busy(m, store_));
     for (Op& op : code.ops)
-      if (op.kind == OpKind::apply) op.issues += part * there_and_back;
+      if (op.kind == OpKind::apply) op.issues += part * reload;
   }
 
  private:
-  // Ticks of a barrier: of a group as large as the profile knows one, or between two of those.
-  double meeting() const {
+  // Ticks of a barrier, interpolated between the group sizes that the profile knows.
+  double barrier_ticks() const {
     const auto& known = chip_.group_barriers;
     if (known.empty()) return defaults::kBarrier;
     const double threads = waves_of(chip_, code_) * chip_.modes.front().width;
@@ -107,10 +107,10 @@ class Pricer {
     return pipe < 0 ? 0 : m.instruction[static_cast<size_t>(pipe)];
   }
 
-  // As the profile says; false: it says nothing of this operation on this type.
+  // The profile's cost; false: it has none for this operation on this type.
   bool typed(Op& op) const {
     const Mode& m = mode(op);
-    // Of pairs each number counts, and four products of i8 are one operation of theirs.
+    // Each number of a pair counts as one; four products of i8 are one operation.
     const ir::DType dtype = op.op == ir::ValueOp::dot ? ir::DType::i8 : ir::number_type(op.dtype);
     const auto known = std::find_if(m.typed.begin(), m.typed.end(), [&](const TypedCost& t) {
       return t.op == op.op && t.dtype == dtype;
@@ -131,7 +131,7 @@ class Pricer {
     if (op.dtype == ir::DType::i32 || op.dtype == ir::DType::i64) return integer(op);
     const Mode& m = mode(op);
     const OpCost& c = m.ops[static_cast<size_t>(op.op)];
-    // Twice the bytes are twice the work.
+    // Twice the bytes take twice the work.
     const double n = instructions(op) * (chip_.threads && op.dtype == ir::DType::f64 ? 2 : 1);
     op.pipe = c.pipe;
     op.issues = issues(m, n);
@@ -139,7 +139,7 @@ class Pricer {
     op.latency = c.latency;
   }
 
-  // The profile's times, or those of as many multiply-adds one after the other.
+  // The profile's times, or else those of as many sequential multiply-adds.
   void matrix(Op& op) const {
     const ir::MatrixInstruction& i = code_.matrices[static_cast<size_t>(op.matrix)].instruction;
     const double work = double(i.m) * i.n * i.k;
@@ -170,30 +170,30 @@ class Pricer {
             : chip_.atomic;
     op.pipe = a.pipe;
     op.issues = instructions(op);
-    // A core's instruction adds to its one element alone.
+    // An atomic instruction of a core adds to one element.
     const Mode& whole = chip_.modes.back();
     op.busy = chip_.threads ? op.issues * a.slots * busy(mode(op), a.pipe)
                             : op.count * a.slots * busy(whole, a.pipe) / whole.width;
   }
 
-  // Lanes of a vector that lie apart are fetched one by one, unless the profile knows better;
-  // threads' lanes are told apart by the cache.
-  void access(Op& op, int at, double slots_apart) const {
+  // A gather or scatter of a vector takes one access per lane, unless the profile has its rate. For
+  // threads, the cache counts the lines.
+  void access(Op& op, int at, double slots_per_lane) const {
     const Mode& m = mode(op);
-    const bool apart = !chip_.threads && op.count > 1 &&
-                       (op.kind == OpKind::indirect || (op.stride != 1 && op.stride != 0));
+    const bool gathers = !chip_.threads && op.count > 1 &&
+                         (op.kind == OpKind::indirect || (op.stride != 1 && op.stride != 0));
     op.pipe = at;
     op.issues = issues(m, instructions(op));
     op.busy = instructions(op) * busy(m, at);
-    if (!apart) return;
-    if (slots_apart > 0)
-      op.busy = op.count * slots_apart * busy(m, at) / m.width;
+    if (!gathers) return;
+    if (slots_per_lane > 0)
+      op.busy = op.count * slots_per_lane * busy(m, at) / m.width;
     else
       op.busy = op.count * busy(m, at);
   }
 
-  // Loads of a loop's body that steps of an unrolled loop take from neighbouring words of the
-  // group's memory.
+  // Is it a load of group memory whose consecutive steps in the unrolled loop read neighbouring
+  // words?
   bool joins(const Loop& loop, const Op& op) const {
     if (op.kind != OpKind::load ||
         code_.buffers[static_cast<size_t>(op.buffer)].scope != ir::Scope::scratch)
@@ -234,7 +234,7 @@ class Pricer {
 
   const Chip& chip_;
   const Code& code_;
-  std::span<const ir::DType> in_two_;  // multiply-adds of these
+  std::span<const ir::DType> in_two_;  // not fused for these
   int load_, store_;
 };
 
@@ -249,7 +249,7 @@ void price(Code& code, const Chip& chip, std::span<const ir::DType> in_two) {
   for (Op& op : code.ops) pricer.price(op);
   pricer.join_loads(code);
   pricer.spill(code);
-  // Fetched from further away, instructions come half as fast.
+  // Code beyond the instruction cache is fetched at half the rate.
   if (chip.code_bytes > 0 && static_cast<double>(code_bytes(code, chip)) > chip.code_bytes)
     for (Op& op : code.ops) op.issues *= 2;
 }

@@ -1,5 +1,5 @@
-// What each operation of a kernel costs on a chip: its pipe, how long it keeps it busy, when its
-// result is there.
+// The cost of each operation of a kernel on a chip: its pipe, how long it occupies it, and its
+// latency.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace assay::runtime::simulated {
 
-// Bytes of its machine code, were it compiled.
+// Estimated bytes of its machine code.
 int64_t code_bytes(const Code& code, const Chip& chip);
 
-// `in_two`: element types whose multiply-adds are written so that the compiler makes two
-// instructions of each.
+// `in_two`: element types whose multiply-adds the compiler does not fuse, so each is two
+// instructions.
 void price(Code& code, const Chip& chip, std::span<const ir::DType> in_two = {});
 
 }  // namespace assay::runtime::simulated

@@ -1,5 +1,4 @@
-// What matrix instructions made of which numbers: groups that compute the same need not do so once
-// each.
+// Memoized results of matrix instructions, since groups often compute on the same operands.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +13,9 @@
 
 namespace assay::runtime::simulated {
 
-class Products {  // invariant: `known_` holds at most kMost of them
+class Products {  // invariant: known_ holds about kMost results
  public:
-  // As ir::multiply does.
+  // ir::multiply(i, a, b, c).
   const std::vector<double>& of(const ir::MatrixInstruction& i, std::vector<double> a,
                                 std::vector<double> b, std::vector<double> c) {
     const uint64_t key = hash(a) * 31 + hash(b) * 17 + hash(c);
@@ -35,7 +34,7 @@ class Products {  // invariant: `known_` holds at most kMost of them
     std::vector<double> a, b, c, d;
   };
   static constexpr size_t kMost = 256;
-  // By their bits: signs of zeros count, and what is no number is found, too.
+  // Bitwise, so signs of zeros differ and equal NaNs match.
   static bool same(const std::vector<double>& x, const std::vector<double>& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double l, double r) {
       return std::bit_cast<uint64_t>(l) == std::bit_cast<uint64_t>(r);

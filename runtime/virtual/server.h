@@ -1,6 +1,6 @@
-// Something that serves one thing after the other: a bus, a cache's port. Time is cut into slots,
-// each of which holds as much work as it lasts, so that requests may come in any order: who
-// simulates ahead takes its own time, not that of those who are behind.
+// A resource that serves one request at a time: a bus, a cache's port. Time is divided into slots,
+// each with a capacity of its length. So requests may arrive out of order: a stream that is
+// simulated ahead does not delay streams behind it.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,12 @@
 
 namespace assay::runtime::simulated {
 
-class Server {  // invariant: a slot holds no more work than it lasts; what is beyond has moved to
-                // the next one
+class Server {  // invariant: no slot is used longer than it lasts; the rest is in later slots
  public:
   void restart(double slot) {
     slot_ = std::max(slot, 1e-6);
     per_tick_ = 1 / slot_;
-    base_ += int64_t{1} << 40;  // no slot of before is one of now
+    base_ += int64_t{1} << 40;  // invalidates all slots
     full_from_ = full_to_ = 0;
   }
 
@@ -32,7 +31,7 @@ class Server {  // invariant: a slot holds no more work than it lasts; what is b
       full_from_ = first, full_to_ = at;
     const double start = std::max(from, static_cast<double>(at) * slot_ + s->used);
     s->used += work;
-    // What lasts longer than a slot fills those behind it at once.
+    // Work longer than a slot continues in the following ones.
     for (int64_t n = at; s->used > slot_; s = &slot(++n)) {
       const double rest = s->used - slot_;
       s->used = slot_;
@@ -41,7 +40,7 @@ class Server {  // invariant: a slot holds no more work than it lasts; what is b
     return start;
   }
 
-  // So much time goes by in which it is as busy as it was: what waits now waits then.
+  // Shifts time in a steady state: the backlog stays the same.
   void shift(double by) {
     const auto slots = static_cast<int64_t>(by * per_tick_);
     const double used = slot(full_to_).used;
@@ -65,7 +64,7 @@ class Server {  // invariant: a slot holds no more work than it lasts; what is b
   double slot_ = 64, per_tick_ = 1.0 / 64;
   int64_t base_ = 0;
   int64_t full_from_ = 0,
-          full_to_ = 0;  // slots known to be full, up to the second: who is behind need not look
+          full_to_ = 0;  // slots [full_from_, full_to_) are full and need no search
   std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
 };
 

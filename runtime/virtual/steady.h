@@ -1,5 +1,5 @@
-// When a loop has settled: its iterations take the same time one after the other, so that most of
-// them need not be executed one by one.
+// Detects when a loop has settled: its iterations take the same time, so that most of them can be
+// skipped.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace assay::runtime::simulated {
 
-class Steady {  // invariant: `same_` blocks in a row took `block_time_`
+class Steady {  // invariant: the last same_ blocks of iterations took block_time_ each
  public:
   void restart(int block, int wanted, double tolerance) {
     block_ = block;
@@ -31,7 +31,7 @@ class Steady {  // invariant: `same_` blocks in a row took `block_time_`
     in_block_ = 0;
     return settled();
   }
-  void moved(double by) { begin_ += by; }
+  void shift(double by) { begin_ += by; }
   bool settled() const { return same_ >= wanted_; }
   double iteration() const { return mean_ / block_; }
 

@@ -17,8 +17,10 @@ Result<int> Storage::allocate(int64_t bytes, double most) {
     return error(fmt::format("out of memory: {} bytes for one buffer", bytes),
                  "a chip whose profile has more memory");
   };
-  if (static_cast<double>(next_ - kApart) + static_cast<double>(bytes) > most) return refuse();
-  const int64_t mapped = std::max<int64_t>(1, (bytes + kApart - 1) / kApart) * kApart;
+  if (static_cast<double>(next_ - kBufferAlignment) + static_cast<double>(bytes) > most)
+    return refuse();
+  const int64_t mapped =
+      std::max<int64_t>(1, (bytes + kBufferAlignment - 1) / kBufferAlignment) * kBufferAlignment;
   void* at = ::mmap(nullptr, static_cast<size_t>(mapped), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return refuse();

@@ -1,5 +1,5 @@
-// Buffers in one address space of the simulated chip. What they hold is real; pages that nobody
-// touches cost nothing.
+// Buffers in the simulated chip's address space, backed by host memory. Untouched pages take no
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace assay::runtime::simulated {
 
-class Storage {  // invariant: buffers lie apart, on boundaries of kApart
+class Storage {  // invariant: buffers are disjoint and aligned to kBufferAlignment
  public:
   Storage() = default;
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   ~Storage();
 
-  // Zeroed. Errors: more than `most` bytes in all, or than the host gives.
+  // Zeroed. Errors: more than `most` bytes in total; out of host memory.
   Result<int> allocate(int64_t bytes, double most);
 
   size_t size() const { return buffers_.size(); }
@@ -33,9 +33,9 @@ class Storage {  // invariant: buffers lie apart, on boundaries of kApart
   };
   const Buffer& at(int buffer) const { return buffers_.at(static_cast<size_t>(buffer)); }
 
-  static constexpr int64_t kApart = int64_t{2} << 20;
+  static constexpr int64_t kBufferAlignment = int64_t{2} << 20;
   std::vector<Buffer> buffers_;
-  int64_t next_ = kApart;
+  int64_t next_ = kBufferAlignment;
 };
 
 }  // namespace assay::runtime::simulated

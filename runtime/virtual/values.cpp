@@ -38,7 +38,7 @@ bool is_narrow(DType t) {
   return t == DType::f16 || t == DType::bf16 || t == DType::i8 || ir::numbers_in(t) > 1;
 }
 
-// Something of the type's size: of narrow ones the bits are moved.
+// An integer of the type's size for narrow types, whose bits are copied.
 template <class F>
 void with_storage(DType t, F&& f) {
   if (!is_narrow(t)) return with_type(t, f);
@@ -52,7 +52,7 @@ void with_storage(DType t, F&& f) {
   }
 }
 
-// Integers wrap: they are computed without a sign.
+// Unsigned arithmetic, since integers wrap.
 template <class T>
 T wrapped(ValueOp op, T a, T b, T c) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b),
@@ -151,7 +151,7 @@ T one(ValueOp op, T a, T b, T c) {
   }
 }
 
-// The common ones apart, so that compilers make vectors of them.
+// Common operations in loops of their own, so that compilers vectorise them.
 template <class T>
 void all_lanes(ValueOp op, T* to, const T* a, const T* b, const T* c, int n) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -11,7 +11,7 @@
 
 namespace assay::runtime::simulated {
 
-// Threads that take part, one byte each; nullptr: all.
+// Active threads, one byte each; nullptr: all.
 using Mask = const uint8_t*;
 
 class Registers {  // invariant: of a uniform register only lane 0 holds its value
@@ -26,7 +26,7 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
   }  // lane 0
   bool uniform(int reg) const { return uniform_[static_cast<size_t>(reg)] != 0; }
   void set_uniform(int reg, bool value) { uniform_[static_cast<size_t>(reg)] = value ? 1 : 0; }
-  void spread(int reg);                      // every lane holds its value
+  void spread(int reg);                      // makes it non-uniform: copies lane 0 to all
   int64_t integer(int reg, int lane) const;  // of an integer register
 
   void constant(const Op& op, Mask mask);
@@ -36,7 +36,7 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
   // dst[l] = first + l * step
   void lane_index(const Op& op, int64_t first, int64_t step, Mask mask);
 
-  // What they all hold, and putting it back.
+  // Bytes of all registers; one lane's value.
   const std::vector<std::byte>& state() const { return data_; }
   double value(int reg, int lane) const;
   void set_value(int reg, int lane, double v);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kHint = "apt install libvulkan1 and a driver, such as mesa-vulkan-drivers";
 
-// The loader's first function; the library stays open as long as we run.
+// The loader's first function; the library is never closed.
 PFN_vkGetInstanceProcAddr open_library(Diags& faults) {
   const char* chosen = std::getenv("ASSAY_VULKAN_LIBRARY");
   const std::string name = chosen == nullptr ? "" : chosen;
@@ -33,7 +33,7 @@ Diag lacks(const char* name) {
   return error(fmt::format("the Vulkan library lacks the function {}", name));
 }
 
-// Whether a queue of the device takes compute work and has a clock.
+// Does a queue of the device have compute and timestamps?
 bool can_compute(const Api& api, VkPhysicalDevice device) {
   uint32_t count = 0;
   api.vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
@@ -122,7 +122,7 @@ Diag failure(const std::string& call, VkResult status) {
       break;
     case VK_ERROR_DEVICE_LOST:
       hint =
-          "the device has gone: what was measured so far is kept; try again when `assay devices` "
+          "the device was lost: what was measured so far is kept; try again when `assay devices` "
           "lists it";
       break;
     default:

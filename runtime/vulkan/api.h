@@ -14,39 +14,31 @@
 namespace assay::runtime::vulkan {
 
 #define ASSAY_VULKAN_GLOBAL(X) X(vkCreateInstance)
-#define ASSAY_VULKAN_INSTANCE(X)                                                                   \
-  X(vkDestroyInstance)                                                                             \
-  X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties) X(vkGetPhysicalDeviceProperties2) \
-      X(vkGetPhysicalDeviceFeatures) X(vkGetPhysicalDeviceFeatures2)                               \
-          X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceQueueFamilyProperties)       \
-              X(vkGetPhysicalDeviceImageFormatProperties) X(vkEnumerateDeviceExtensionProperties)  \
-                  X(vkCreateDevice) X(vkGetDeviceProcAddr)
-#define ASSAY_VULKAN_DEVICE(X)                                                                     \
-  X(vkDestroyDevice)                                                                               \
-  X(vkGetDeviceQueue) X(vkDeviceWaitIdle) X(vkQueueSubmit) X(vkCreateFence) X(vkDestroyFence)      \
-      X(vkResetFences) X(vkWaitForFences) X(vkCreateBuffer) X(vkDestroyBuffer) X(                  \
-          vkGetBufferMemoryRequirements) X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) \
-          X(vkMapMemory) X(vkCreateImage) X(vkDestroyImage) X(vkGetImageMemoryRequirements) X(     \
-              vkBindImageMemory) X(vkCreateImageView) X(vkDestroyImageView)                        \
-              X(vkCmdCopyBufferToImage) X(vkCmdCopyImageToBuffer) X(vkCreateShaderModule) X(       \
-                  vkDestroyShaderModule) X(vkCreatePipelineCache) X(vkDestroyPipelineCache)        \
-                  X(vkGetPipelineCacheData) X(vkCreateDescriptorSetLayout) X(                      \
-                      vkDestroyDescriptorSetLayout) X(vkCreatePipelineLayout)                      \
-                      X(vkDestroyPipelineLayout) X(vkCreateComputePipelines) X(vkDestroyPipeline)  \
-                          X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool)                     \
-                              X(vkAllocateDescriptorSets) X(vkUpdateDescriptorSets)                \
-                                  X(vkCreateCommandPool) X(vkDestroyCommandPool)                   \
-                                      X(vkResetCommandPool) X(vkAllocateCommandBuffers)            \
-                                          X(vkBeginCommandBuffer) X(vkEndCommandBuffer)            \
-                                              X(vkCreateQueryPool) X(vkDestroyQueryPool)           \
-                                                  X(vkGetQueryPoolResults) X(vkCmdResetQueryPool)  \
-                                                      X(vkCmdWriteTimestamp) X(vkCmdBindPipeline)  \
-                                                          X(vkCmdBindDescriptorSets)               \
-                                                              X(vkCmdPushConstants)                \
-                                                                  X(vkCmdDispatch)                 \
-                                                                      X(vkCmdPipelineBarrier)      \
-                                                                          X(vkCmdCopyBuffer)       \
-                                                                              X(vkCmdFillBuffer)
+// clang-format off
+#define ASSAY_VULKAN_INSTANCE(X) \
+  X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkGetPhysicalDeviceProperties) \
+  X(vkGetPhysicalDeviceProperties2) X(vkGetPhysicalDeviceFeatures) \
+  X(vkGetPhysicalDeviceFeatures2) X(vkGetPhysicalDeviceMemoryProperties) \
+  X(vkGetPhysicalDeviceQueueFamilyProperties) X(vkGetPhysicalDeviceImageFormatProperties) \
+  X(vkEnumerateDeviceExtensionProperties) X(vkCreateDevice) X(vkGetDeviceProcAddr)
+#define ASSAY_VULKAN_DEVICE(X) \
+  X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkDeviceWaitIdle) X(vkQueueSubmit) X(vkCreateFence) \
+  X(vkDestroyFence) X(vkResetFences) X(vkWaitForFences) X(vkCreateBuffer) X(vkDestroyBuffer) \
+  X(vkGetBufferMemoryRequirements) X(vkAllocateMemory) X(vkFreeMemory) X(vkBindBufferMemory) \
+  X(vkMapMemory) X(vkCreateImage) X(vkDestroyImage) X(vkGetImageMemoryRequirements) \
+  X(vkBindImageMemory) X(vkCreateImageView) X(vkDestroyImageView) X(vkCmdCopyBufferToImage) \
+  X(vkCmdCopyImageToBuffer) X(vkCreateShaderModule) X(vkDestroyShaderModule) \
+  X(vkCreatePipelineCache) X(vkDestroyPipelineCache) X(vkGetPipelineCacheData) \
+  X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout) X(vkCreatePipelineLayout) \
+  X(vkDestroyPipelineLayout) X(vkCreateComputePipelines) X(vkDestroyPipeline) \
+  X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool) X(vkAllocateDescriptorSets) \
+  X(vkUpdateDescriptorSets) X(vkCreateCommandPool) X(vkDestroyCommandPool) \
+  X(vkResetCommandPool) X(vkAllocateCommandBuffers) X(vkBeginCommandBuffer) \
+  X(vkEndCommandBuffer) X(vkCreateQueryPool) X(vkDestroyQueryPool) X(vkGetQueryPoolResults) \
+  X(vkCmdResetQueryPool) X(vkCmdWriteTimestamp) X(vkCmdBindPipeline) X(vkCmdBindDescriptorSets) \
+  X(vkCmdPushConstants) X(vkCmdDispatch) X(vkCmdPipelineBarrier) X(vkCmdCopyBuffer) \
+  X(vkCmdFillBuffer)
+// clang-format on
 
 struct Api {  // functions of one instance, and of one device of it once there is one
   PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
@@ -57,12 +49,12 @@ struct Api {  // functions of one instance, and of one device of it once there i
 #undef ASSAY_DECLARE
 };
 
-// Drivers start threads with an instance, which a child process does not inherit: so each user
-// makes its own.
+// Drivers start threads with an instance, and child processes do not inherit threads. So each user
+// makes an instance of its own.
 class Instance {  // invariant: handle_ is an instance, api_ its functions
  public:
-  // Of the library named by $ASSAY_VULKAN_LIBRARY, else the system's loader. Errors: there is none;
-  // it lacks a function; no driver for it.
+  // From the library named by $ASSAY_VULKAN_LIBRARY, else the system's loader. Errors: no library;
+  // a missing function; no driver.
   static Result<std::shared_ptr<const Instance>> make();
 
   Instance(const Api& api, VkInstance handle) : api_(api), handle_(handle) {}
@@ -71,7 +63,7 @@ class Instance {  // invariant: handle_ is an instance, api_ its functions
   ~Instance() { api_.vkDestroyInstance(handle_, nullptr); }
 
   const Api& api() const { return api_; }
-  // With compute queues that tell the time, in the drivers' order. Errors: no driver answers.
+  // Devices whose compute queues have timestamps, in the drivers' order. Errors: no driver answers.
   Result<std::vector<VkPhysicalDevice>> list_devices() const;
 
  private:
@@ -85,10 +77,10 @@ Diags load_device_functions(Api& api, VkDevice device);
 // The constant's name (VK_ERROR_DEVICE_LOST), or the number.
 std::string name_of(VkResult status);
 
-// What went wrong in which call, with what to do about it where that is known.
+// The failed call and its status, with a hint where there is one.
 Diag failure(const std::string& call, VkResult status);
 
-// A struct of Vulkan, which says what it is.
+// A Vulkan struct with its sType set.
 template <class T>
 T made(VkStructureType type) {
   T t{};

@@ -44,7 +44,7 @@ Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard,
   api.vkGetBufferMemoryRequirements(session.device(), handle, &needs);
   const int type = session.memory_type(needs.memoryTypeBits, place);
   if (type < 0)
-    return error(fmt::format("{} has no memory for buffers that {} can see", session.id(),
+    return error(fmt::format("{} has no memory for buffers that {} can access", session.id(),
                              place == Place::host ? "the host" : "it"));
   const VkMemoryAllocateInfo room{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, needs.size,
                                   static_cast<uint32_t>(type)};
@@ -70,7 +70,7 @@ Diags Buffers::make_staging() const {
   return {};
 }
 
-// Zeros, and guard zones of ones.
+// Zeros, with guard zones of ones.
 Diags Buffers::fill(const Buffer& b) const {
   if (b.mapped != nullptr) {
     std::memset(b.mapped, 0xFF, static_cast<size_t>(b.size));
@@ -207,12 +207,11 @@ void Buffers::read(BufferRange from, std::span<std::byte> data) const {
   ASSAY_CHECK(from.offset >= 0 && from.offset + static_cast<int64_t>(data.size()) <= b.bytes);
   const Diags faults = lost_.empty() ? copy_out(b, from.offset + zone(b), data) : lost_;
   if (faults.empty()) return;
-  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a value that looks right
+  std::fill(data.begin(), data.end(), std::byte{0xFF});  // NaN: never a plausible value
   if (lost_.empty()) note(faults);
 }
 
-// With guards a kernel is shown the zone behind the buffer too, so that what it writes there is
-// found.
+// Binds the guard zone after the buffer too, so that writes there are detected.
 Buffers::Binding Buffers::bind(BufferRange range) const {
   const Buffer& b = at(range.buffer);
   const Limits& limits = session_.limits();

@@ -1,6 +1,6 @@
-// The buffers of a module: device memory that persists, in zones that show when a kernel wrote
-// outside it. Where the device shares the host's memory they are mapped; else, and of images, what
-// is written and read goes through a staging buffer.
+// The buffers of a module: persistent device memory, with guard zones that detect writes outside a
+// buffer. They are mapped if the device shares the host's memory. Otherwise, and for images, the
+// host accesses them through a staging buffer.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,13 @@ struct Buffer {
   int64_t bytes = 0;       // as asked for
   int64_t size = 0;        // with the guard zones, of whole words
   std::byte* mapped = nullptr;
-  std::optional<Image> image;  // instead of all that: `bytes` are its rows
+  std::optional<Image> image;  // instead of a buffer; `bytes` is the size of its rows
 };
 
-// Not filled. Errors: out of memory, or more than the device allows.
+// Uninitialised. Errors: out of memory; larger than the device allows.
 Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard, Place place);
 
-class Buffers {  // invariant: what went wrong in a call that returns nothing is in lost_
+class Buffers {  // invariant: lost_ holds the errors of calls that return none
  public:
   Buffers(const Session& session, bool guarded) : session_(session), guarded_(guarded) {}
 
@@ -46,14 +46,14 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
     return at(buffer).image ? &*at(buffer).image : nullptr;
   }
 
-  // What a kernel is shown of a buffer, from the device's alignment on, and where in it the range
-  // begins.
+  // The part of a buffer that is bound to a kernel, aligned as the device requires, and the range's
+  // begin in it.
   struct Binding {
-    VkDescriptorBufferInfo shown{};
+    VkDescriptorBufferInfo bound{};
     int64_t begin = 0;  // bytes
   };
   Binding bind(BufferRange range) const;
-  // Of constants: whole rows of 16 bytes from there on, where the device lets them begin.
+  // For constants: whole rows of 16 bytes. Pre: the range begins at the device's alignment.
   VkDescriptorBufferInfo bind_constants(BufferRange range, int64_t bytes) const;
 
   Diags check_guards() const;
@@ -65,11 +65,11 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   int64_t zone(const Buffer& b) const { return b.image ? 0 : guard(); }
   Diags make_staging() const;
   Diags fill(const Buffer& b) const;
-  // Positions are in the buffer with its zones.
+  // Positions include the guard zone.
   Diags copy_in(const Buffer& b, int64_t to, std::span<const std::byte> data) const;
   Diags copy_out(const Buffer& b, int64_t from, std::span<std::byte> data) const;
-  // Whole rows of an image, as many as fit into the staging buffer at a time: `move` is called with
-  // bytes to fill it with before they go, or to take from it when they have come.
+  // Copies whole rows of an image, as many at a time as fit into the staging buffer. `move` fills
+  // the staging buffer before each copy, or empties it after.
   Diags move_rows(const Image& image, int64_t offset, int64_t bytes, bool into_image,
                   const std::function<void(int64_t done, size_t part)>& move) const;
   void note(const Diags& faults) const { lost_.insert(lost_.end(), faults.begin(), faults.end()); }
@@ -77,8 +77,8 @@ class Buffers {  // invariant: what went wrong in a call that returns nothing is
   const Session& session_;
   bool guarded_;
   std::vector<Buffer> all_;
-  mutable Buffer staging_;  // made when it is first needed
-  mutable Diags lost_;      // a read or write that failed: the next run reports it
+  mutable Buffer staging_;  // made on first use
+  mutable Diags lost_;      // failed reads and writes, which the next run reports
 };
 
 }  // namespace assay::runtime::vulkan

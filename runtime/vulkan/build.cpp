@@ -25,7 +25,7 @@ struct Builder {
   std::vector<Source> sources;
   const Session& session = request.session;
   const Api& api = session.api();
-  Owned<VkPipelineCache> drivers{};  // the driver's own cache of what it built
+  Owned<VkPipelineCache> drivers{};  // the driver's own cache of built pipelines
   std::map<std::string, std::shared_ptr<const Pipeline>> pipelines{};  // by hash
   bool fresh = false;                                                  // something was compiled
   Diags diags{};
@@ -52,7 +52,7 @@ std::string Builder::pipelines_key() const {
   return hash_hex(all);
 }
 
-// Drivers look at the head of what they are given, and begin anew where it is not theirs.
+// Drivers check the data's header and start empty if it is not theirs.
 bool Builder::open_pipeline_cache() {
   std::string known;
   if (const auto found = cache.find(pipelines_key())) known = read_file(found->file).value_or("");
@@ -80,7 +80,7 @@ void Builder::store_pipeline_cache() {
   store(bytes, "built.pipelines", pipelines_key());
 }
 
-// What can not be written is made again next time.
+// What can not be written is built again next time.
 void Builder::store(const std::string& bytes, const char* name, const std::string& key) {
   const auto folder = cache.make_work_folder();
   if (!folder) return;
@@ -103,11 +103,11 @@ std::optional<Words> Builder::cached(const std::string& key) {
 std::string Builder::text_of(size_t kernel) const {
   const std::vector<ir::Kernel> one{named(request.kernels[kernel], symbol_of(sources[kernel]))};
   const auto text = codegen::render(one, request.dialect, request.threads);
-  ASSAY_CHECK(text.ok());  // each of them has been rendered before
+  ASSAY_CHECK(text.ok());  // each of them was rendered before
   return *text;
 }
 
-// The source is kept, so that the log's lines can be looked at.
+// Saves the source, since the log refers to its lines.
 void Builder::complain(size_t kernel, Diag what) {
   const std::string text = text_of(kernel);
   if (what.message.size() > 4000) what.message = what.message.substr(0, 4000) + "\n...";
@@ -157,12 +157,12 @@ std::optional<Pipeline> Builder::layouts(const ir::Kernel& kernel) {
              "vkCreateDescriptorSetLayout"))
     return std::nullopt;
   p.set = {session.device(), set_handle, api.vkDestroyDescriptorSetLayout};
-  const VkPushConstantRange handed{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(Handed)};
+  const VkPushConstantRange constants{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(PushConstants)};
   auto layout = made<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
   layout.setLayoutCount = 1;
   layout.pSetLayouts = &set_handle;
   layout.pushConstantRangeCount = 1;
-  layout.pPushConstantRanges = &handed;
+  layout.pPushConstantRanges = &constants;
   VkPipelineLayout layout_handle = VK_NULL_HANDLE;
   if (failed(api.vkCreatePipelineLayout(session.device(), &layout, nullptr, &layout_handle),
              "vkCreatePipelineLayout"))

@@ -1,5 +1,5 @@
-// Loop kernels -> compute pipelines. SPIR-V is kept under the hash of source, compiler and device,
-// and what the driver made of it (its pipeline cache) under the hash of all kernels that are built
+// Loop kernels -> compute pipelines. SPIR-V is cached under the hash of source, compiler and
+// device. The driver's pipeline cache is stored under the hash of all kernels that are built
 // together.
 #pragma once
 
@@ -37,20 +37,19 @@ struct BuildRequest {
   int threads = 1;  // of a wave
 };
 
-// What every launch hands its kernel (the dialect's `Launch`): 128 bytes are what every device
-// takes.
-struct Handed {
+// Push constants of a launch (the dialect's `Launch`). Every device supports 128 bytes.
+struct PushConstants {
   static constexpr int kArguments = 29;
-  int32_t first = 0;            // group of the dispatch
+  int32_t first = 0;            // first group of the dispatch
   int32_t number = 0;           // of the launch, from 1
-  int32_t zero = 0;             // which no compiler knows
+  int32_t zero = 0;             // a zero that compilers can not know
   int32_t at[kArguments] = {};  // element of its binding at which each argument begins
 };
-static_assert(sizeof(Handed) == 128);
+static_assert(sizeof(PushConstants) == 128);
 
 // Errors: what the dialect can not spell; a kernel that does not compile, or that the driver does
-// not build (the log, with file and line of the kernel's source, which is kept beside the cache);
-// cancelled.
+// not build (the log, with file and line of the kernel's source, which is saved in the cache's
+// folder); cancelled.
 Result<Build> build(const BuildRequest& request, KernelCache& cache);
 
 }  // namespace assay::runtime::vulkan

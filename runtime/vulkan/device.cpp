@@ -79,8 +79,7 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
   api.vkGetPhysicalDeviceFeatures(device, &features);
   d.facts.emplace_back("f64", features.shaderFloat64 != VK_FALSE ? "yes" : "no");
   d.facts.emplace_back("types", narrow_types_of(api, device).words());
-  // Such a device is the processor we run on; of others Vulkan does not tell how many units they
-  // have.
+  // A device of type CPU is the host's processor. Vulkan does not report other devices' units.
   if (p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     const cpu::CpuInfo info = cpu::read_cpu_info();
     d.units = static_cast<int>(info.usable.size());
@@ -148,8 +147,7 @@ Found find() {
   const auto listed = list();
   if (!listed) return {{}, {{kApi, listed.diags()[0].message}}};
   if (listed->devices.empty())
-    return {{},
-            {{kApi, "its drivers list no device of Vulkan 1.1 that computes and tells the time"}}};
+    return {{}, {{kApi, "its drivers list no device of Vulkan 1.1 with compute and timestamps"}}};
   Found found;
   for (size_t i = 0; i < listed->devices.size(); ++i)
     found.devices.push_back(describe(listed->instance->api(), listed->devices[i], i));
@@ -170,7 +168,7 @@ Result<std::unique_ptr<Device>> open(const std::string& id) {
     return std::unique_ptr<Device>(std::make_unique<VulkanDevice>(
         std::move(info), std::move(session).value(), std::move(dialect).value()));
   }
-  return error(fmt::format("{} has gone", id), "`assay devices` lists those there are");
+  return error(fmt::format("{} is no longer there", id), "`assay devices` lists the devices");
 }
 
 }  // namespace assay::runtime::vulkan

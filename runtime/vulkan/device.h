@@ -8,7 +8,7 @@
 
 namespace assay::runtime::vulkan {
 
-// Every device that computes and tells the time, or why there is none.
+// All devices with compute and timestamps, or the reason why there is none.
 Found find();
 Result<std::unique_ptr<Device>> open(const std::string& id);
 

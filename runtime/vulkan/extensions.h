@@ -1,4 +1,4 @@
-// What a driver has beyond the version of Vulkan that is asked for.
+// Extensions beyond the Vulkan version in use.
 #pragma once
 
 #include "runtime/vulkan/api.h"

@@ -26,7 +26,7 @@ constexpr Format kFormats[] = {{ir::DType::f32, Stored::as_type, VK_FORMAT_R32_S
                                {ir::DType::f32, Stored::unorm8, VK_FORMAT_R8_UNORM,
                                 VK_FORMAT_R8G8_UNORM, VK_FORMAT_R8G8B8A8_UNORM}};
 
-// VK_FORMAT_UNDEFINED: there is none.
+// VK_FORMAT_UNDEFINED: unsupported.
 VkFormat format_of(const ImageShape& shape) {
   for (const Format& f : kFormats)
     if (f.dtype == shape.dtype && f.stored == shape.stored)
@@ -37,7 +37,7 @@ VkFormat format_of(const ImageShape& shape) {
   return VK_FORMAT_UNDEFINED;
 }
 
-// What a device says it can not do; "": it can.
+// Why the device does not support such an image; "" if it does.
 std::string refusal(const Session& session, VkFormat format, const ImageShape& shape) {
   VkImageFormatProperties most{};
   if (format == VK_FORMAT_UNDEFINED) return "there is no such format";
@@ -50,7 +50,7 @@ std::string refusal(const Session& session, VkFormat format, const ImageShape& s
   return "";
 }
 
-struct Use {  // of an image, while commands are carried out
+struct Use {  // of an image during commands
   VkImageLayout layout;
   VkAccessFlags access;
   VkPipelineStageFlags stage;

@@ -1,5 +1,5 @@
-// Images that kernels read without a sampler: made near the device in an order of its own, moved in
-// whole rows through memory that the host sees.
+// Images that kernels read without a sampler. They are in device memory in the device's own layout,
+// and are copied in whole rows through host-visible memory.
 #pragma once
 
 #include "runtime/device.h"
@@ -16,12 +16,12 @@ struct Image {
   ImageShape shape;
 };
 
-// Not filled, and readable by kernels. Errors: the device has no such texels, or allows less; out
-// of memory.
+// Uninitialised, in the layout for kernels. Errors: unsupported texels; larger than the device
+// allows; out of memory.
 Result<Image> make_image(const Session& session, const ImageShape& shape);
 
-// So many rows from a buffer into an image, or back. The image is readable by kernels before and
-// after.
+// Copies rows from a buffer into an image, or back. The image is in the layout for kernels before
+// and after.
 void copy_rows(const Api& api, VkCommandBuffer commands, VkBuffer buffer, const Image& image,
                int64_t first, int64_t rows, bool into_image);
 

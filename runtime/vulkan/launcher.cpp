@@ -46,7 +46,7 @@ Diags Launcher::make_sets(std::span<const Launch> launches) {
     return {failure("vkAllocateDescriptorSets", s)};
   for (size_t l = 0; l < launches.size(); ++l) {
     bound_[l].set = sets[l];
-    bound_[l].handed.number = static_cast<int32_t>(l) + 1;
+    bound_[l].constants.number = static_cast<int32_t>(l) + 1;
     bind(launches[l], bound_[l]);
   }
   return {};
@@ -69,8 +69,8 @@ void Launcher::bind(const Launch& launch, Bound& bound) {
     } else {
       const Buffers::Binding at = loaded_.buffers.bind(range);
       ASSAY_CHECK(at.begin % width == 0);
-      bound.handed.at[argument] = static_cast<int32_t>(at.begin / width);
-      bind(bound.set, argument + 1, at.shown, descriptor_of(b));
+      bound.constants.at[argument] = static_cast<int32_t>(at.begin / width);
+      bind(bound.set, argument + 1, at.bound, descriptor_of(b));
     }
     ++argument;
   }
@@ -89,10 +89,10 @@ VkWriteDescriptorSet one_descriptor(VkDescriptorSet set, uint32_t binding, VkDes
 
 }  // namespace
 
-void Launcher::bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown,
+void Launcher::bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& buffer,
                     VkDescriptorType type) {
   VkWriteDescriptorSet one = one_descriptor(set, binding, type);
-  one.pBufferInfo = &shown;
+  one.pBufferInfo = &buffer;
   session_.api().vkUpdateDescriptorSets(session_.device(), 1, &one, 0, nullptr);
 }
 
@@ -149,10 +149,10 @@ void Launcher::record(VkCommandBuffer commands, const Launch& launch, const Boun
   for (const GroupRange& r :
        ranges_of(launch, loaded_.definitions[static_cast<size_t>(launch.kernel)].groups))
     for (int64_t first = r.begin; first < r.end; first += most) {
-      Handed handed = bound.handed;
-      handed.first = static_cast<int32_t>(first);
+      PushConstants constants = bound.constants;
+      constants.first = static_cast<int32_t>(first);
       api.vkCmdPushConstants(commands, p.layout.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                             sizeof handed, &handed);
+                             sizeof constants, &constants);
       api.vkCmdDispatch(commands, static_cast<uint32_t>(std::min(most, r.end - first)), 1, 1);
     }
 }
@@ -179,14 +179,14 @@ Diags Launcher::read_times(size_t launches, RunTimes& times) {
       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   if (status != VK_SUCCESS) return {failure("vkGetQueryPoolResults", status)};
   const Limits& limits = session_.limits();
-  // Since the device began; counters may run over once.
+  // Ticks since the device started; the counter may wrap once.
   const auto since = [&](uint64_t t) { return (t - ticks[0]) & limits.tick_mask; };
   std::vector<double> steps, busy;
   uint64_t before = 0;
   for (size_t l = 0; l < launches; ++l) {
     const uint64_t end = since(ticks[2 * l + 2]);
-    const uint64_t begin =
-        std::max(since(ticks[2 * l + 1]), before);  // its stamp does not wait for the launch before
+    const uint64_t begin = std::max(since(ticks[2 * l + 1]),
+                                    before);  // its timestamp does not wait for the previous launch
     if (end < begin) return {error(fmt::format("{}: its clock runs backwards", session_.id()))};
     steps.push_back(static_cast<double>(end - before) * limits.tick_seconds);
     busy.push_back(static_cast<double>(end - begin) * limits.tick_seconds);

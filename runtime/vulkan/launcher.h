@@ -1,5 +1,5 @@
-// Runs checked launches on the device, in order: one list of commands for all of them, a barrier
-// after each, and timestamps around each.
+// Runs checked launches on the device in order: one command buffer for all of them, with a barrier
+// after each launch and timestamps around it.
 #pragma once
 
 #include <memory>
@@ -18,13 +18,13 @@ struct Loaded {  // what a module is made of
   Buffers buffers;
 };
 
-// The driver deals the groups out, whatever units the queues name. Boundaries are ends of launches
-// by the device's clock; the first one is when the device began.
+// The driver schedules groups, and the units of queues are ignored. Boundaries are ends of launches
+// by the device's clock; the first one is when the device started.
 class Launcher {  // invariant: report_ is zero between runs
  public:
   static Result<std::unique_ptr<Launcher>> make(Loaded& loaded);
 
-  // Errors: what the driver says; a loop that ended early, with its launch; cancelled.
+  // Errors: the driver's; a loop that ended early, with its launch; cancelled.
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options);
 
  private:
@@ -33,16 +33,16 @@ class Launcher {  // invariant: report_ is zero between runs
 
   struct Bound {  // of one launch
     VkDescriptorSet set = VK_NULL_HANDLE;
-    Handed handed;
+    PushConstants constants;
   };
   Diags make_sets(std::span<const Launch> launches);
   void bind(const Launch& launch, Bound& bound);
-  void bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& shown,
+  void bind(VkDescriptorSet set, uint32_t binding, const VkDescriptorBufferInfo& buffer,
             VkDescriptorType type);
   void bind(VkDescriptorSet set, uint32_t binding, const Image& image);
   Diags make_queries(size_t count);
   void record(VkCommandBuffer commands, std::span<const Launch> launches,
-              bool stamped);  // `stamped`: with times of each
+              bool stamped);  // `stamped`: with timestamps
   void record(VkCommandBuffer commands, const Launch& launch, const Bound& bound);
   Diags run_once(VkCommandBuffer commands, std::span<const Launch> launches, RunTimes* times);
   Diags check_report(std::span<const Launch> launches);
@@ -53,7 +53,7 @@ class Launcher {  // invariant: report_ is zero between runs
   Buffer report_;  // a word: the last launch (from 1) with a loop that ended early
   Owned<VkDescriptorPool> sets_;
   std::vector<Bound> bound_;
-  Owned<VkQueryPool> queries_;  // when the device began; each launch's begin and end
+  Owned<VkQueryPool> queries_;  // start of the device; begin and end of each launch
   size_t query_count_ = 0;
 };
 

@@ -12,13 +12,16 @@
 namespace assay::runtime::vulkan {
 namespace {
 
-// Of one buffer of a kernel: "" where it fits.
+// Why a kernel's buffer exceeds the limits; "" if it does not.
 std::string misfit(const Limits& limits, const ir::Buffer& b) {
-  if (b.dtype == ir::DType::f64 && !limits.has_f64) return "computes with f64, which it can not";
-  if (b.dtype == ir::DType::i64 && !limits.has_i64) return "computes with i64, which it can not";
+  if (b.dtype == ir::DType::f64 && !limits.has_f64)
+    return "computes with f64, which the device does not";
+  if (b.dtype == ir::DType::i64 && !limits.has_i64)
+    return "computes with i64, which the device does not";
   if (ir::number_type(b.dtype) == ir::DType::f16 && !limits.has_f16)
-    return "computes with f16, which it can not";
-  if (b.dtype == ir::DType::i8 && !limits.has_i8) return "computes with i8, which it can not";
+    return "computes with f16, which the device does not";
+  if (b.dtype == ir::DType::i8 && !limits.has_i8)
+    return "computes with i8, which the device does not";
   if (b.scope == ir::Scope::scratch || b.space == ir::Space::image) return "";
   if (const int64_t bytes = b.elements * ir::bytes_of(b.dtype); b.space == ir::Space::constant)
     return bytes <= limits.constant_bytes
@@ -27,16 +30,16 @@ std::string misfit(const Limits& limits, const ir::Buffer& b) {
                              b.name, limits.constant_bytes);
   const int64_t bytes = b.elements * ir::bytes_of(b.dtype) + limits.alignment;
   if (bytes > limits.range_bytes)
-    return fmt::format("is shown {} bytes by argument '{}', of {} at most", bytes, b.name,
+    return fmt::format("is bound {} bytes by argument '{}', of {} at most", bytes, b.name,
                        limits.range_bytes);
   if (b.elements > std::numeric_limits<int32_t>::max())
     return fmt::format("counts elements of '{}' in 32 bits", b.name);
   return "";
 }
 
-// Constants begin where the device can begin to show them.
-Diags check_beginnings(const Session& session, std::span<const Launch> launches,
-                       std::span<const ir::Kernel> kernels) {
+// Constants must begin at the device's alignment.
+Diags check_constant_alignment(const Session& session, std::span<const Launch> launches,
+                               std::span<const ir::Kernel> kernels) {
   Diags diags;
   const int64_t step = session.limits().constant_alignment;
   for (const Launch& l : launches) {
@@ -46,9 +49,9 @@ Diags check_beginnings(const Session& session, std::span<const Launch> launches,
       if (b.scope == ir::Scope::scratch) continue;
       const int64_t begin = l.arguments[argument++].offset;
       if (b.space == ir::Space::constant && begin % step != 0)
-        diags.push_back(error(fmt::format(
-            "constants '{}' of kernel '{}' begin at {}: on {} they can at multiples of {} bytes",
-            b.name, k.name, begin, session.id(), step)));
+        diags.push_back(error(
+            fmt::format("constants '{}' of kernel '{}' begin at {}: {} needs multiples of {} bytes",
+                        b.name, k.name, begin, session.id(), step)));
     }
   }
   return diags;
@@ -64,7 +67,7 @@ Diags check_kernels(const Session& session, std::span<const ir::Kernel> kernels)
   };
   for (const ir::Kernel& k : kernels) {
     const int64_t needed = codegen::scratch_bytes(k),
-                  most = std::min<int64_t>(limits.arguments, Handed::kArguments);
+                  most = std::min<int64_t>(limits.arguments, PushConstants::kArguments);
     if (needed > limits.group_bytes)
       fail(k, fmt::format("needs {} bytes of group memory, of {}", needed, limits.group_bytes));
     const auto arguments =
@@ -116,7 +119,8 @@ Result<RunTimes> VulkanModule::run(std::span<const Launch> launches, const RunOp
                             });
       has_error(faults))
     return faults;
-  if (faults = check_beginnings(*session_, launches, loaded_->definitions); has_error(faults))
+  if (faults = check_constant_alignment(*session_, launches, loaded_->definitions);
+      has_error(faults))
     return faults;
   Result<RunTimes> times = launcher_->run(launches, options);
   if (!times) return times;

@@ -8,7 +8,7 @@
 
 namespace assay::runtime::vulkan {
 
-// Errors: every kernel that needs more of the device than it has.
+// Errors: every kernel that exceeds the device's limits.
 Diags check_kernels(const Session& session, std::span<const ir::Kernel> kernels);
 
 class VulkanModule final : public Module {  // invariant: launcher_ runs what loaded_ holds
@@ -36,7 +36,7 @@ class VulkanModule final : public Module {  // invariant: launcher_ runs what lo
   const Diags& warnings() const override { return warnings_; }
 
  private:
-  std::shared_ptr<Session> session_;  // outlives what is made of it
+  std::shared_ptr<Session> session_;  // first, so destroyed last
   std::unique_ptr<Loaded> loaded_;
   std::unique_ptr<Launcher> launcher_;
   std::vector<KernelReport> reports_;

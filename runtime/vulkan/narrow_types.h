@@ -1,5 +1,5 @@
-// Element types below 32 bits: whether a device computes on them and keeps them in buffers, and how
-// it is asked to.
+// Element types below 32 bits: whether a device has arithmetic and storage for them, and the
+// features and extensions to enable.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace assay::runtime::vulkan {
 
 struct NarrowTypes {
   bool f16 = false, i8 = false, int16 = false;
-  std::vector<const char*> extensions;  // to be asked for
+  std::vector<const char*> extensions;  // to enable
 
-  // As DeviceInfo's fact "types" has them.
+  // As in DeviceInfo's fact "types".
   std::string words() const;
 };
 
 NarrowTypes narrow_types_of(const Api& api, VkPhysicalDevice device);
 
-// What a device is created with, so that its kernels may have them.
+// The feature chain for creating a device whose kernels use these types.
 class NarrowFeatures {  // invariant: each feature points to the next one
  public:
   explicit NarrowFeatures(const NarrowTypes& types);

@@ -16,7 +16,7 @@ struct Family {
   uint32_t number = 0, timestamp_bits = 0;
 };
 
-// Queues for compute alone stand aside from what draws the screen.
+// Prefers queues without graphics, which do not compete with drawing the screen.
 Family choose_family(const Api& api, VkPhysicalDevice device) {
   uint32_t count = 0;
   api.vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
@@ -155,7 +155,7 @@ void Session::read_limits(uint32_t timestamp_bits) {
   limits_.has_f64 = features.shaderFloat64 != VK_FALSE;
   limits_.has_i64 = features.shaderInt64 != VK_FALSE;
   api_.vkGetPhysicalDeviceMemoryProperties(physical_, &memory_);
-  // A card's own memory is far for the host, also where it can be seen.
+  // The host reaches a discrete card's memory over the bus only, even if it is mapped.
   limits_.shares_memory = all.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   const VkPhysicalDeviceProperties& p = all.properties;
   std::string identity = fmt::format("{} {} {} {} {} ", p.deviceName, p.vendorID, p.deviceID,
@@ -164,7 +164,7 @@ void Session::read_limits(uint32_t timestamp_bits) {
   fingerprint_ = hash_hex(identity);
 }
 
-// Host memory is coherent: nothing is flushed by hand. Cached where possible, since results are
+// Host memory is coherent, so nothing is flushed explicitly. Cached if possible, since results are
 // read back.
 int Session::memory_type(uint32_t allowed, Place place) const {
   constexpr VkMemoryPropertyFlags kHost =

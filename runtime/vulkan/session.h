@@ -1,4 +1,4 @@
-// One device in use: its queue and its commands, shared by the modules that run on it.
+// One device in use: its queue and command buffer, shared by the modules that run on it.
 #pragma once
 
 #include <functional>
@@ -12,25 +12,22 @@ namespace assay::runtime::vulkan {
 
 struct Limits {
   int64_t buffer_bytes = 0;    // of one allocation
-  int64_t range_bytes = 0;     // of a buffer that one argument shows a kernel
-  int64_t alignment = 1;       // of where such a range begins
-  int64_t constant_bytes = 0;  // of a uniform buffer that one argument shows a kernel
+  int64_t range_bytes = 0;     // of the buffer range that one argument binds
+  int64_t alignment = 1;       // of such a range's begin
+  int64_t constant_bytes = 0;  // of the uniform buffer range that one argument binds
   int64_t constant_alignment = 1;
   int64_t constants = 0, images = 0;  // of one kernel
   int64_t group_threads = 0;
   int64_t group_bytes = 0;     // shared memory of one group
   int64_t groups = 0;          // of one dispatch
   int64_t arguments = 0;       // buffers of one kernel
-  double tick_seconds = 0;     // of the clock that timestamps are read from
-  uint64_t tick_mask = 0;      // the bits of them that count
+  double tick_seconds = 0;     // of the timestamps' clock
+  uint64_t tick_mask = 0;      // valid bits of timestamps
   bool shares_memory = false;  // with the host: buffers are written and read in place
   bool has_f64 = false, has_i64 = false, has_f16 = false, has_i8 = false;
 };
 
-enum class Place {
-  device,
-  host
-};  // of memory: near the device, or where the host reads and writes it
+enum class Place { device, host };  // of memory: local to the device, or accessible to the host
 
 class Session {  // invariant: device_ works, or was lost; every handle below is of it
  public:
@@ -47,14 +44,14 @@ class Session {  // invariant: device_ works, or was lost; every handle below is
   const std::string& fingerprint() const { return fingerprint_; }
   const Limits& limits() const { return limits_; }
 
-  // The best of the types in `allowed`; -1: there is none.
+  // The best memory type in `allowed`; -1: there is none.
   int memory_type(uint32_t allowed, Place place) const;
 
-  // Begins the one command buffer there is, with a barrier towards all that was submitted before.
-  // Its commands are kept until the next call.
+  // Begins the session's command buffer, with a barrier against all earlier submissions. Its
+  // commands remain until the next call.
   Result<VkCommandBuffer> begin() const;
-  // Ends the commands, readable results included; submit() runs them, as often as wanted, and
-  // waits.
+  // end() makes results visible to the host and ends the commands. submit() runs them, any number
+  // of times, and waits.
   Diags end(VkCommandBuffer commands) const;
   Diags submit(VkCommandBuffer commands) const;
   // All three around `record`.
@@ -69,7 +66,7 @@ class Session {  // invariant: device_ works, or was lost; every handle below is
   std::shared_ptr<const Instance> instance_;
   Api api_;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
-  std::string id_, fingerprint_;  // of device and driver: what built pipelines depend on
+  std::string id_, fingerprint_;  // of device and driver, on which pipelines depend
   Limits limits_;
   VkPhysicalDeviceMemoryProperties memory_{};
   VkDevice device_ = VK_NULL_HANDLE;

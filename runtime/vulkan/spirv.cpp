@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kGlslVersion = 450;
 
-// Its process-wide tables, made on first use and kept.
+// Initialises glslang's process-wide tables once.
 void initialise() {
   static const bool done = glslang::InitializeProcess();
   ASSAY_CHECK(done);
 }
 
-// Drivers say themselves what they can not do: only what decides how text is read is given here.
+// Drivers check their own limits; these only affect parsing.
 TBuiltInResource limits() {
   TBuiltInResource r{};
   r.limits.nonInductiveForLoops = r.limits.whileLoops = r.limits.doWhileLoops = true;
@@ -66,7 +66,7 @@ Result<std::vector<uint32_t>> compile_glsl(const std::string& text) {
   glslang::SpvOptions options;
   options.disableOptimizer = true;
   glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), words, &options);
-  if (words.empty()) return refusal("no SPIR-V came out");
+  if (words.empty()) return refusal("glslang gave no SPIR-V");
   return words;
 }
 

@@ -44,7 +44,7 @@ Diag cannot_read(const std::string& path, int code) {
   return file_error(path, "cannot be read: " + reason(code));
 }
 
-// Room for a file's size, then as many bytes as there are; pipes have no size and are read on.
+// Reserves the file's size, then reads to the end, since pipes have no size.
 template <class Container>
 Result<Container> read_whole(const std::string& path, int64_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -72,7 +72,7 @@ Result<Container> read_whole(const std::string& path, int64_t max_bytes) {
   return out;
 }
 
-// 0, or the errno of what failed.
+// 0, or the errno of the failure.
 int write_whole(const std::string& path, std::span<const std::byte> content) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.get() < 0) return errno;

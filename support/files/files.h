@@ -1,6 +1,5 @@
-// Files in and out. Reading has a size limit; writing is all or nothing: a temporary sibling is
-// written, synced and renamed, so that a crash or a full disk never leaves half a file, and a
-// directory appears with everything in it or not at all.
+// Reading and writing files. Reading has a size limit. Writing is atomic: a temporary sibling is
+// written, synced and renamed, so a crash or a full disk never leaves a partial file or directory.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +24,18 @@ Result<std::string> read_text(const std::string& path, int64_t max_bytes = kMaxT
 Result<std::vector<std::byte>> read_bytes(const std::string& path,
                                           int64_t max_bytes = kMaxDataBytes);
 
-// Whether something could be written at `path`, to fail before the work and not after it.
-// Errors: its directory is absent or not writable.
+// Whether `path` could be written, to be checked before long work. Errors: its directory is absent
+// or not writable.
 Diags check_writable(const std::string& path);
 
-// Empty when it was written. Errors: no such directory, not writable, disk full.
+// Empty: it was written. Errors: no such directory, not writable, disk full.
 Diags write_file(const std::string& path, std::span<const std::byte> content);
 Diags write_text(const std::string& path, std::string_view text);
 
 std::span<const std::byte> bytes_of_text(std::string_view text);
 
-class NewDirectory {  // invariant: the temporary sibling exists from create() to commit() or the
-                      // end
+class NewDirectory {  // invariant: the temporary sibling exists from create() to commit() or
+                      // destruction
  public:
   // `marker`: an existing directory at `path` is replaced only if it is empty or holds this file.
   // Errors: `path` is a file or holds something else, its parent is absent or not writable.
@@ -45,13 +44,13 @@ class NewDirectory {  // invariant: the temporary sibling exists from create() t
   NewDirectory& operator=(NewDirectory&&) = delete;
   ~NewDirectory();  // removes what was not committed
 
-  // `name` may hold one `/`: its folder is made.
+  // `name` may hold one `/`; its folder is created.
   Diags add(const std::string& name, std::span<const std::byte> content);
   Diags add(const std::string& name, std::string_view text) {
     return add(name, bytes_of_text(text));
   }
 
-  // Puts the directory in its place; what was there before is removed after that.
+  // Renames the directory to its path, then removes the one it replaces.
   Diags commit();
 
  private:

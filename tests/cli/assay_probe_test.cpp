@@ -1,5 +1,4 @@
-// `assay-probe`: the same words and exit codes as `assay probe`, and nothing that has to be
-// installed beside it.
+// `assay-probe`: the same options and exit codes as `assay probe`, and no libraries to install.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +38,7 @@ TEST(AssayProbe, WritesTheBytesThatAssayWrites) {
   }
 }
 
-TEST(AssayProbe, SaysTheSameOfTheSameDevices) {
+TEST(AssayProbe, ListsTheSameDevices) {
   EXPECT_EQ(run_assay_probe({"devices", "--format", "json"}).out,
             run_assay({"devices", "--format", "json"}).out);
 }
@@ -94,7 +93,7 @@ TEST(AssayProbe, WithoutACompilerTheProcessorIsAbsent) {
                "'cpu:0' is not usable: no C++ compiler");
 }
 
-// What the dynamic linker has to find where it runs.
+// Libraries that the dynamic linker must find.
 std::vector<std::string> needed_libraries(const std::string& program) {
   std::vector<std::string> out;
   FILE* listing = popen(("readelf -d '" + program + "'").c_str(), "r");

@@ -1,4 +1,4 @@
-// Runs the built `assay`, or `assay-probe`, as a child and takes what it says.
+// Runs the built `assay` or `assay-probe` as a child, and captures its output.
 #pragma once
 
 #include <map>

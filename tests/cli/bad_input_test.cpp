@@ -135,7 +135,7 @@ TEST(BadInput, WrongOptions) {
   expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--budget", "soon"}),
              "--budget 'soon' is not a time");
   expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--resume"}),
-             "--resume needs the directory to go on with");
+             "--resume needs the directory to continue");
   expect_bad(run_assay({"probe", "-o", dir.at("p.yaml"), "--only", "nosuch"}),
              "there is no experiment 'nosuch'");
   expect_bad(run_assay({"compile", "x.onnx", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile,
@@ -150,17 +150,17 @@ TEST(BadInput, WrongOptions) {
   const Outcome one =
       run_assay({"compile", "--op", "matmul m=0 n=2 k=2", "--profile", kProfile, "-o", out});
   EXPECT_EQ(one.err, "error: 'm=0' is not m=<whole number from 1 to 2^31>\n")
-      << "and not missing, too";
+      << "and not missing as well";
   expect_bad(run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", kProfile,
                         "--set", "memory.dram.capacity=1 MiB", "-o", out}),
              "intermediate values and weights take 3076 KiB, memory.dram of "
              "generic-x86-avx512-2core has 1 MiB");
   expect_bad(run_assay({"validate", "--profile", kProfile, "-o", dir.at("t.svg")}),
-             "its .svg goes beside it");
+             "its .svg is written beside it");
 }
 
-// What could not be written anywhere was no success.
-TEST(BadInput, AStandardOutputThatTakesNothing) {
+// An unwritable standard output is an error.
+TEST(BadInput, AFullStandardOutput) {
   const ScratchDirectory dir;
   for (const char* command : {"devices", "'profile' 'list'", "'profile' 'schema'",
                               "'profile' 'show' 'generic/x86-avx512-2core'"}) {
@@ -179,7 +179,7 @@ TEST(BadInput, UnwritableOutput) {
       "cannot be written");
   expect_bad(run_assay({"probe", "-o", deep}), "cannot be written");
   const std::string file = write(dir.at("file"), "mine");
-  expect_bad(run_assay({"probe", "-o", file}), "file: error: is there already, and no directory");
+  expect_bad(run_assay({"probe", "-o", file}), "file: error: exists, and is no directory");
   EXPECT_EQ(read_all(file), "mine");
   expect_bad(run_assay({"compile", "--op", "matmul m=2 n=2 k=2", "--profile", kProfile, "-o", file,
                         "--no-build"}),
@@ -191,7 +191,7 @@ TEST(BadInput, UnwritableOutput) {
              "only a directory with plan.yaml");
 }
 
-TEST(BadInput, AFormThatTheDialectHasNot) {
+TEST(BadInput, AFormThatTheDialectLacks) {
   const ScratchDirectory dir;
   const std::string profile =
       write(dir.at("p.yaml"),

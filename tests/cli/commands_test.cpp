@@ -1,4 +1,4 @@
-// What each command prints and answers, end to end.
+// Output and exit code of each command, end to end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST(Commands, ATextThatIsNoProfileIsBadInput) {
   EXPECT_THAT(o.out, HasSubstr("did you mean 'GHz'?"));
 }
 
-// A profile that chooses a form of multiply-add: the kernels of the bundle are printed in it.
+// A bundle's kernels are printed in the form of multiply-add that the profile chooses.
 TEST(Commands, ABundleIsPrintedInTheFormsOfTheProfile) {
   const ScratchDirectory dir;
   const auto printed = [&](const std::string& form) {
@@ -136,7 +136,7 @@ TEST(Commands, SimulateAForeignChip) {
   EXPECT_EQ(run_assay({"simulate", bundle, "--explain"}).code, 0);
 }
 
-// Kernels for a chip whose driver is not here are printed, and that they were not built is said.
+// Kernels for a chip without a driver here are printed; a note says that they were not built.
 TEST(Commands, CompileForAnAbsentDevice) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");
@@ -200,7 +200,8 @@ TEST(Commands, CalibrateIsShownBesideWhatIsPredicted) {
   ASSERT_EQ(calibrated.code, 0) << calibrated.err;
   EXPECT_THAT(calibrated.out, ContainsRegex("matmul +1 +4 "));
   EXPECT_THAT(calibrated.out, HasSubstr("calibrated by other operators"));
-  EXPECT_EQ(calibrated.out.find("-> " + made), calibrated.out.rfind("-> " + made)) << "said once";
+  EXPECT_EQ(calibrated.out.find("-> " + made), calibrated.out.rfind("-> " + made))
+      << "printed once";
 
   const Outcome judged = run_assay({"validate", "--profile", kProfile, "--from", journal, "-o",
                                     dir.at("u.csv"), "--calibration", made, "--format", "json"});

@@ -1,4 +1,4 @@
-// Help texts as they are printed, against golden/*.txt; a missing golden file fails.
+// Help texts against golden/*.txt; a missing golden file fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>

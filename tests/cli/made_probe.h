@@ -1,4 +1,4 @@
-// The observations of a probe that never was: what `probe --from` is tested with.
+// Made-up observations, for tests of `probe --from`.
 #pragma once
 
 #include <cmath>
@@ -25,8 +25,8 @@ inline void add_sample(std::ostream& to, const std::string& experiment, const st
        << "\n";
 }
 
-// A chip with two caches whose arithmetic takes `pace` times as long.
-inline void record(const std::string& directory, const std::string& api, double pace) {
+// A chip with two caches; its arithmetic takes `slowdown` times as long.
+inline void record(const std::string& directory, const std::string& api, double slowdown) {
   std::filesystem::create_directories(directory);
   std::ofstream out(directory + "/journal.jsonl");
   for (double bytes = 8192; bytes < 3e8; bytes *= 1.25)
@@ -36,7 +36,7 @@ inline void record(const std::string& directory, const std::string& api, double 
                                : 9e-8);
   add_sample(out, "clock", "sentinel", nlohmann::json::object(), 1 / 3e9);
   for (const int chains : {1, 8})
-    add_sample(out, "fma", "fma", {{"lanes", 8}, {"chains", chains}}, pace * 1.3e-9 / chains);
+    add_sample(out, "fma", "fma", {{"lanes", 8}, {"chains", chains}}, slowdown * 1.3e-9 / chains);
   add_sample(out, "launch", "eager", {{"units", 2}}, 2e-5);
   for (const auto& [name, text] : {std::pair{"name", "made chip"},
                                    {"units", "2"},

@@ -1,5 +1,4 @@
-// `assay probe` and what is done with its results, from recorded observations: no device is
-// touched.
+// `assay probe` and uses of its results, from recorded observations, without a device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,8 +24,8 @@ using testing::HasSubstr;
 struct Probed {
   ScratchDirectory dir;
   std::string at(const std::string& name) const { return dir.at(name); }
-  void probe(const std::string& name, const std::string& api, double pace) const {
-    record(dir.at(name + "/observations"), api, pace);
+  void probe(const std::string& name, const std::string& api, double slowdown) const {
+    record(dir.at(name + "/observations"), api, slowdown);
     const Outcome o = run_assay({"probe", "--from", dir.at(name)});
     EXPECT_EQ(o.code, 0) << o.err;
   }
@@ -62,7 +61,8 @@ TEST(ProbeCommand, AFileIsAProfileAlone) {
   EXPECT_EQ(json::parse(o.out)["file"], p.at("alone.yaml"));
   EXPECT_EQ(json::parse(o.out)["report"], "");
   EXPECT_FALSE(fs::exists(p.at("report.html")));
-  EXPECT_EQ(run_assay({"probe", "--from", p.at("obs")}).code, 2) << "nobody said where to write";
+  EXPECT_EQ(run_assay({"probe", "--from", p.at("obs")}).code, 2)
+      << "the place of the profile is missing";
 }
 
 TEST(ProbeCommand, ANewDirectoryHoldsItsObservationsToo) {
@@ -86,7 +86,7 @@ TEST(ProbeCommand, BudgetsHaveNames) {
   EXPECT_THAT(asked("--patience", "full").err, HasSubstr("such as 40s or 3min\n"));
 }
 
-TEST(ProbeCommand, WhatTouchesNoDeviceTakesNothingOfOne) {
+TEST(ProbeCommand, FromObservationsRefusesOptionsOfADevice) {
   const Probed p;
   record(p.at("obs"), "cpp", 1);
   for (const auto& [option, value] :
@@ -98,7 +98,7 @@ TEST(ProbeCommand, WhatTouchesNoDeviceTakesNothingOfOne) {
   }
 }
 
-TEST(ProbeCommand, DevicesThatAreNotThereAreNamedWithWhatIs) {
+TEST(ProbeCommand, AnAbsentDeviceIsNamedWithThePresentOnes) {
   const Probed p;
   const Outcome o = run_assay({"probe", "--device", "cpu:9", "-o", p.at("x.yaml")});
   EXPECT_EQ(o.code, 3);
@@ -122,11 +122,11 @@ TEST(ProbeCommand, ExperimentsThatNeedOthersSaySo) {
   const Outcome o = run_assay({"probe", "--device", "virtual:qualcomm/adreno-640", "--only",
                                "latency", "--budget", "1s", "-o", p.at("x")});
   EXPECT_EQ(o.code, 3);
-  EXPECT_THAT(o.err, HasSubstr("nothing that these experiments could measure by themselves"));
+  EXPECT_THAT(o.err, HasSubstr("these experiments measured nothing"));
   EXPECT_THAT(o.err, HasSubstr("hint: --only with compute, memory or control"));
 }
 
-TEST(ProbeCommand, WhereNothingIsNothingGoesOn) {
+TEST(ProbeCommand, ResumingNeedsAJournal) {
   const Probed p;
   EXPECT_EQ(run_assay({"probe", "--resume", "-o", p.at("x.yaml")}).code, 2);
   const Outcome o = run_assay({"probe", "--from", p.at("nowhere"), "-o", p.at("x")});
@@ -134,13 +134,13 @@ TEST(ProbeCommand, WhereNothingIsNothingGoesOn) {
   EXPECT_THAT(o.err, HasSubstr("journal.jsonl"));
 }
 
-TEST(ProbeCommand, WhatCtrlCLeavesIsGoneOnWith) {
+TEST(ProbeCommand, ResumesAfterCtrlC) {
   const ScratchDirectory dir;
   const std::string out = dir.at("cpu");
   const Outcome stopped =
       run_assay_and_signal({"probe", "--device", "cpu:0", "--budget", "60s", "-o", out}, SIGINT, 2);
   EXPECT_EQ(stopped.code, 130);
-  EXPECT_THAT(stopped.err, HasSubstr("go on with --resume"));
+  EXPECT_THAT(stopped.err, HasSubstr("continue with --resume"));
   const auto lines = [&] {
     const std::string text = read(out + "/observations/journal.jsonl");
     return std::count(text.begin(), text.end(), '\n');
@@ -192,7 +192,7 @@ TEST(ProfileMerge, JoinsTheApisOfAChip) {
   EXPECT_EQ(run_assay({"profile", "merge", p.at("cpu"), p.at("cl")}).out, read(p.at("both.yaml")));
 }
 
-TEST(ProfileMerge, StructureThatDiffersIsNamedAndNothingIsWritten) {
+TEST(ProfileMerge, NamesDifferentStructureAndWritesNothing) {
   const Probed p;
   p.probe("cpu", "cpp", 1);
   const std::string two = p.at("cpu"), other = p.at("other.yaml"), out = p.at("both.yaml");

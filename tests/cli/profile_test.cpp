@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST(ProfileCommands, TheHashIsOfWhatIsSaidNotOfHowItIsWritten) {
+TEST(ProfileCommands, TheHashIsOfTheContentNotOfItsFormat) {
   const ScratchDirectory dir;
   const std::string canonical =
       run_assay({"profile", "show", "nvidia/a100-sxm4-40gb", "--format", "yaml"}).out;
@@ -30,7 +30,7 @@ TEST(ProfileCommands, TheHashIsOfWhatIsSaidNotOfHowItIsWritten) {
   EXPECT_NE(library.out, changed.out);
 }
 
-TEST(ProfileCommands, TheListSaysWhatEachChipCanDo) {
+TEST(ProfileCommands, ListsThePeakRatesOfEachChip) {
   const Outcome o = run_assay({"profile", "list", "--format", "json"});
   ASSERT_EQ(o.code, 0) << o.err;
   const json list = json::parse(o.out);

@@ -1,5 +1,4 @@
-// Dialect files: the ones of the library read, and what is wrong with others is said with its
-// place.
+// Dialect files: those of the library parse, and errors in others have their place.
 #include "codegen/dialect.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +21,7 @@ std::string complaints(const std::string& text) {
   return d.ok() ? "" : render(d.diags());
 }
 
-TEST(Dialect, every_one_of_the_library_reads) {
+TEST(Dialect, all_of_the_library_parse) {
   EXPECT_THAT(dialect_names(), ::testing::Contains("cpp"));
   for (const std::string& name : dialect_names()) {
     const auto d = parse_dialect(dialect_text(name), name);
@@ -70,7 +69,7 @@ TEST(Dialect, forms_are_chosen_for_a_type) {
   EXPECT_EQ(*mad->find("fma", ir::DType::f32), *opencl->find("fma"));
 }
 
-TEST(Dialect, forms_that_there_are_not_are_refused) {
+TEST(Dialect, unknown_forms_are_refused) {
   const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml"),
              c = parse_dialect(dialect_text("cpp"), "cpp.yaml");
   ASSERT_TRUE(opencl.ok() && c.ok());

@@ -1,4 +1,4 @@
-// The interpreter: its counts, its checks, and the meaning of each statement.
+// The interpreter: its counts, its checks, and the semantics of each statement.
 #include "codegen/interpret.h"
 
 #include <gmock/gmock.h>
@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "codegen/kernels.h"
+#include "tests/codegen/kernels.h"
 
 namespace assay::codegen {
 namespace {
@@ -44,8 +44,8 @@ TEST(Interpret, counts_a_matmul_tile) {
   EXPECT_EQ(b[2], std::vector<float>(3 * 14 * 32, 10.0f));
 }
 
-// Every lane's value is added in a step of its own; what was there before is what each lane finds.
-TEST(Interpret, adds_in_one_step) {
+// Lanes add one after the other, and each gets the value from before its addition.
+TEST(Interpret, adds_atomically) {
   Kernel k;
   k.name = "k";
   k.buffers = {{"sums", DType::i32, 6, Scope::global, true}};
@@ -69,9 +69,8 @@ TEST(Interpret, adds_in_one_step) {
   EXPECT_THAT(render(verify(k)), HasSubstr("'sums' is added to but not marked written"));
 }
 
-// Whoever has seen all come has looked once for it; whoever can not has no look left, and waits no
-// more.
-TEST(Interpret, groups_that_look_for_each_other_end) {
+// A group that sees all arrive needs one poll. One that can not uses up its polls and gives up.
+TEST(Interpret, device_barriers_end) {
   const auto left = [](const Kernel& k) {
     Buffers b{std::vector<float>(static_cast<size_t>(k.groups)), std::vector<float>(1)};
     const auto counts = interpret(k, b);
@@ -86,7 +85,7 @@ TEST(Interpret, groups_that_look_for_each_other_end) {
       << "one after the other: only the last finds that all have come";
 }
 
-TEST(Interpret, groups_meet_at_a_number_that_all_of_them_reach) {
+TEST(Interpret, device_barriers_are_verified) {
   Kernel k = testing::barriers_of_all(1, 5, 1, 100);
   k.buffers[1].written = false;
   EXPECT_THAT(render(verify(k)), HasSubstr("'come' is added to but not marked written"));
@@ -114,9 +113,8 @@ Kernel one(Value value, int64_t groups = 1) {
   return k;
 }
 
-// Of the rows that the waves of a group stage each sees the next one's, when all have stored
-// theirs.
-TEST(Interpret, waves_meet_at_barriers) {
+// Each wave of a group reads the row that the next one staged, after a barrier.
+TEST(Interpret, waves_synchronise_at_barriers) {
   constexpr int64_t kSteps = 4, kGroups = 2;
   const auto run = [](const Kernel& k) {
     std::vector<std::vector<float>> buffers{std::vector<float>(48 * kSteps * kGroups),
@@ -153,7 +151,7 @@ TEST(Interpret, names_an_access_outside_its_buffer) {
   EXPECT_EQ(fault_of(one(load(0, ir::constant(10), 16, 10)), b), "");
 }
 
-TEST(Interpret, refuses_what_does_not_fit) {
+TEST(Interpret, refuses_arguments_that_do_not_fit) {
   EXPECT_THAT(fault_of(copy(16), {numbers(16)}), HasSubstr("it takes 2 arguments, was given 1"));
   EXPECT_THAT(fault_of(copy(16), {numbers(16), numbers(3)}),
               HasSubstr("'y' has 16 elements, was given 3"));
@@ -163,7 +161,7 @@ TEST(Interpret, refuses_what_does_not_fit) {
               HasSubstr("elements of type u8, which are not interpreted"));
 }
 
-TEST(Interpret, a_guard_evaluates_only_what_it_chooses) {
+TEST(Interpret, a_guard_evaluates_only_the_chosen_value) {
   Buffers b{numbers(20), numbers(20)};
   const Value outside =
       guard({{variable(0), 1, 5}}, load(0, ir::constant(1000), 4), constant_of(7, 4));

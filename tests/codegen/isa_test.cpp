@@ -1,5 +1,5 @@
-// Task mappings, the instruction files of the library, what is wrong with others, and what an
-// instruction computes: held against a product of matrices that knows nothing of fragments.
+// Task mappings, instruction files and their errors, and the semantics of instructions: compared
+// with a plain product of matrices.
 #include "codegen/isa.h"
 
 #include <gmock/gmock.h>
@@ -13,9 +13,9 @@
 
 #include "codegen/dialect.h"
 #include "codegen/interpret.h"
-#include "codegen/matrix_kernel.h"
 #include "codegen/render.h"
 #include "ir/element.h"
+#include "tests/codegen/matrix_kernel.h"
 
 namespace assay::codegen {
 namespace {
@@ -24,7 +24,7 @@ using ir::DType;
 using ::testing::HasSubstr;
 using testing::single;
 
-TEST(TaskMapping, deals_elements_as_hidet_says) {
+TEST(TaskMapping, assigns_elements_as_hidet_does) {
   const auto m = ir::parse_mapping("repeat(2, 1) * spatial(8, 4) * repeat(1, 2)");
   ASSERT_TRUE(m.ok());
   EXPECT_EQ(m->rows(), 16);
@@ -43,7 +43,7 @@ TEST(TaskMapping, deals_elements_as_hidet_says) {
   for (int l = 0; l < 64; ++l) EXPECT_EQ(column->task(l, 0), (ir::Task{l / 2 % 4, l / 2 / 4}));
 }
 
-TEST(TaskMapping, names_what_is_wrong) {
+TEST(TaskMapping, errors_name_the_cause) {
   const auto fault = [](const char* text) { return render(ir::parse_mapping(text).diags()); };
   EXPECT_THAT(fault("repeat(2, 1) * spatal(8, 4)"),
               AllOf(HasSubstr("'spatal' is no step of a task mapping"),
@@ -55,7 +55,7 @@ TEST(TaskMapping, names_what_is_wrong) {
   EXPECT_THAT(fault("repeat(1024, 1024) * repeat(2, 2)"), HasSubstr("more than 1048576 tasks"));
 }
 
-TEST(Isa, every_one_of_the_library_reads_and_is_named_as_its_file) {
+TEST(Isa, all_of_the_library_parse_and_are_named_as_their_files) {
   EXPECT_THAT(instruction_names(), ::testing::Contains("sm80.mma.m16n8k16.f16.f32"));
   for (const std::string& name : instruction_names()) {
     const auto i = find_instruction(name);
@@ -91,7 +91,7 @@ TEST(Isa, faults_are_named_with_their_place) {
               HasSubstr("f16x2 holds two numbers"));
   EXPECT_THAT(complaints("repeat(1, 2) * repeat(2, 1) * spatial(8, 4)",
                          "repeat(2, 2) * spatial(8, 2) * repeat(1, 2)"),
-              HasSubstr("it is dealt to 16 workers, c to 32"));
+              HasSubstr("it is held by 16 workers, c by 32"));
   EXPECT_THAT(complaints("spatial(8, 4) * repeat(1, 2)\"}\nb", "spatal(8, 4)\"}\nb"),
               HasSubstr("did you mean 'spatial'?"));
   EXPECT_THAT(complaints("({d3})", "({d4})"),
@@ -112,8 +112,8 @@ TEST(Isa, needs_are_numbers_or_words) {
   EXPECT_FALSE(has_needs({{"other", "1"}}, facts));
 }
 
-// Where PTX puts an element, in its own words: register, and place in it, of lane 4 g + t (Matrix
-// Fragments for mma).
+// Register and position of an element in lane 4 g + t, as in the PTX ISA (Matrix Fragments for
+// mma).
 struct Place {
   int lane, reg, in_reg;
 };
@@ -206,7 +206,7 @@ TEST(Isa, instructions_multiply_matrices) {
   EXPECT_EQ(checked, static_cast<int>(instruction_names().size()));
 }
 
-TEST(Isa, a_kernel_is_printed_where_its_file_has_the_text) {
+TEST(Isa, a_kernel_is_printed_if_its_file_has_the_text) {
   const auto render_in = [](const std::string& dialect, const std::string& name, int threads) {
     const auto d = parse_dialect(dialect_text(dialect), dialect);
     const ir::Kernel k = single(find_instruction(name)->computes);

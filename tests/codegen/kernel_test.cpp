@@ -1,8 +1,8 @@
-// Loop kernels themselves: what verify refuses, the listing, the hash.
+// Loop kernels: verify, the listing, the hash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/kernels.h"
+#include "tests/codegen/kernels.h"
 
 namespace assay::ir {
 namespace {
@@ -55,7 +55,7 @@ TEST(Kernel, verify_names_every_fault) {
               HasSubstr("an operation with 1 operands, expected 2"));
 }
 
-TEST(Kernel, waves_meet_only_where_all_of_them_come) {
+TEST(Kernel, barriers_need_uniform_control_flow) {
   const auto faults = [](const std::function<void(Kernel&)>& change) {
     Kernel k = rotate(4, 3);
     change(k);
@@ -66,18 +66,18 @@ TEST(Kernel, waves_meet_only_where_all_of_them_come) {
   };
   EXPECT_EQ(faults([&](Kernel& k) { k.body.push_back(only(variable(0))); }), "");
   EXPECT_THAT(faults([&](Kernel& k) { k.body.push_back(only(variable(1))); }),
-              HasSubstr("a barrier stands where not all of a group come"));
+              HasSubstr("a barrier in divergent control flow"));
   EXPECT_THAT(faults([&](Kernel& k) {
                 k.index_names.emplace_back("row");
                 k.body.push_back(let(3, variable(1, 2) + 1));
                 k.body.push_back(only(variable(3)));
               }),
-              HasSubstr("a barrier stands where not all of a group come"));
+              HasSubstr("a barrier in divergent control flow"));
   EXPECT_THAT(faults([&](Kernel& k) {
                 k.index_names.emplace_back("n");
                 k.body.push_back(loop(3, 4, {{Barrier{}}}, 0, {variable(1)}));
               }),
-              HasSubstr("a barrier stands where not all of a group come"));
+              HasSubstr("a barrier in divergent control flow"));
   EXPECT_THAT(faults([](Kernel& k) { k.wave = -1; }),
               HasSubstr("a group of 3 waves, which have no numbers"));
   EXPECT_NE(hash_of(rotate(4, 3)), [] {

@@ -1,4 +1,4 @@
-// Loop kernels made by hand for tests of what renders, interprets and runs them.
+// Hand-written loop kernels for tests.
 #pragma once
 
 #include <functional>
@@ -109,8 +109,8 @@ inline Kernel elementwise(std::string name, int64_t n, const std::function<Value
   return k;
 }
 
-// Three waves to a group, over and over: each stages a row of x, then adds up the next one's,
-// backwards.
+// Three waves per group. In each step, each stages a row of x and accumulates the next wave's row
+// in reverse.
 inline Kernel rotate(int64_t steps, int64_t groups) {
   Kernel k;
   k.name = "rotate";
@@ -122,14 +122,15 @@ inline Kernel rotate(int64_t steps, int64_t groups) {
   k.wave = 1;
   const std::vector<Range> ranges{{0, groups - 1}, {0, 2}, {0, steps - 1}};
   const Index own = variable(1, 16), next = modulo(variable(1) + 1, 3, ranges) * 16;
-  const Stmt meet{Barrier{}};
-  k.body = {declare({0}), assign(0, constant_of(0, 16)),
-            loop(2, steps,
-                 {store(2, own, load(0, variable(0, 48 * steps) + variable(2, 48) + own, 16)), meet,
-                  assign(0, op(ValueOp::fma,
-                               {gather(2, next + 15, -1, 16), constant_of(0.5, 16), reg(0, 16)})),
-                  meet}),
-            store(1, variable(0, 48) + own, reg(0, 16))};
+  const Stmt barrier{Barrier{}};
+  k.body = {
+      declare({0}), assign(0, constant_of(0, 16)),
+      loop(2, steps,
+           {store(2, own, load(0, variable(0, 48 * steps) + variable(2, 48) + own, 16)), barrier,
+            assign(0, op(ValueOp::fma,
+                         {gather(2, next + 15, -1, 16), constant_of(0.5, 16), reg(0, 16)})),
+            barrier}),
+      store(1, variable(0, 48) + own, reg(0, 16))};
   return k;
 }
 
@@ -174,8 +175,8 @@ inline Kernel matmul_tile(int rows, int vectors, int64_t k, int64_t groups) {
   return kernel;
 }
 
-// So many barriers of all groups, of which `all` have to come each time; what is left of its looks
-// goes to left[group]. Buffers of i32: left, come.
+// `barriers` device barriers, each waiting for `all` groups. left[group] gets the remaining polls
+// of `looks`. Buffers of i32: left, and the arrival counter come.
 inline Kernel barriers_of_all(int64_t groups, int64_t barriers, int all, int looks) {
   Kernel k;
   k.name = "barriers_of_all";
@@ -189,17 +190,17 @@ inline Kernel barriers_of_all(int64_t groups, int64_t barriers, int all, int loo
     c.dtype = DType::i32;
     return c;
   };
-  const auto held = [](int id) {
+  const auto value_of = [](int id) {
     Value r = reg(id, 1);
     r.dtype = DType::i32;
     return r;
   };
   k.body = {declare({0, 1}), assign(0, number(0)), assign(1, number(looks)),
             loop(1, barriers,
-                 {assign(0, op(ValueOp::add, {held(0), number(all)})),
-                  {DeviceBarrier{1, {}, held(0), 1}}},
+                 {assign(0, op(ValueOp::add, {value_of(0), number(all)})),
+                  {DeviceBarrier{1, {}, value_of(0), 1}}},
                  1),
-            store(0, variable(0), held(1))};
+            store(0, variable(0), value_of(1))};
   return k;
 }
 

@@ -8,7 +8,7 @@
 
 namespace assay::testing {
 
-// One instruction whose registers are loaded, lane after lane, and stored again.
+// One instruction. Its registers are loaded lane by lane, and the result is stored.
 inline ir::Kernel single(const ir::MatrixInstruction& i) {
   ir::Kernel k;
   k.name = "single";

@@ -1,6 +1,5 @@
-// What operations on f16 and bf16 must give: computed in 113 bits, where sums and products of them
-// are exact or nearly so, and rounded by looking the nearest number up among all there are. Shares
-// nothing with what it judges.
+// Reference for operations on f16 and bf16: computed with 113 bits, then rounded by a search for
+// the nearest number. Shares no code with the implementation.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +16,10 @@ namespace assay::testing {
 #if defined(__SIZEOF_FLOAT128__)
 __extension__ typedef __float128 Wide;
 #else
-typedef long double Wide;  // as wide where there is no other
+typedef long double Wide;  // the widest type there
 #endif
 
-class Format {  // invariant: numbers_[i] is what bits i stand for, of those without a sign,
-                // ascending
+class Format {  // invariant: numbers_[i] is the value of bits i; non-negative, ascending
  public:
   Format(int exponent_bits, int fraction_bits)
       : infinity_bits_(((1 << exponent_bits) - 1) << fraction_bits) {
@@ -32,7 +30,7 @@ class Format {  // invariant: numbers_[i] is what bits i stand for, of those wit
                                        : std::ldexp(fraction + (1 << fraction_bits),
                                                     exponent - bias - fraction_bits));
     }
-    // Where numbers end the next one would stand.
+    // The number after the largest one.
     next_ = std::ldexp(1.0, (1 << exponent_bits) - 1 - bias);
   }
   static Format of(ir::DType t) { return t == ir::DType::f16 ? Format(5, 10) : Format(8, 7); }
@@ -40,7 +38,7 @@ class Format {  // invariant: numbers_[i] is what bits i stand for, of those wit
   int count() const { return infinity_bits_; }
   double number(int bits) const { return numbers_[static_cast<size_t>(bits)]; }
 
-  // `rest`: what of the number 113 bits did not hold. It decides between two that are equally near.
+  // `rest`: the rounding error of v, which breaks ties.
   double nearest(Wide v, Wide rest = 0) const {
     const bool negative = v < 0;
     const Wide magnitude = negative ? -v : v, beyond = negative ? -rest : rest;
@@ -68,7 +66,7 @@ class Format {  // invariant: numbers_[i] is what bits i stand for, of those wit
   double next_ = 0;
 };
 
-// Before rounding. Of comparisons and choices the result itself.
+// The result before rounding.
 inline Wide exactly(ir::ValueOp op, double a, double b, double c) {
   const Wide x = a, y = b, z = c;
   switch (op) {
@@ -95,15 +93,15 @@ inline Wide exactly(ir::ValueOp op, double a, double b, double c) {
   }
 }
 
-// Of a multiply-add, whose product is exact, what its sum lost (Knuth's two-sum); of others nothing
-// that decides.
+// The rounding error of a multiply-add's sum (Knuth's two-sum); its product is exact. For others it
+// does not affect rounding.
 inline Wide lost(ir::ValueOp op, double a, double b, double c) {
   if (op != ir::ValueOp::fma) return 0;
   const Wide p = Wide(a) * Wide(b), z = c, s = p + z, back = s - p;
   return (p - (s - back)) + (z - back);
 }
 
-// Of i8: what is left of the sum or product in 8 bits; quotients are cut off.
+// For i8: sums and products wrap to 8 bits; quotients truncate.
 inline int exactly_i8(ir::ValueOp op, int a, int b, int c) {
   switch (op) {
     case ir::ValueOp::add:

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "codegen/interpret.h"
-#include "codegen/narrow_reference.h"
+#include "tests/codegen/narrow_reference.h"
 
 namespace assay::codegen {
 namespace {
@@ -20,8 +20,7 @@ constexpr ValueOp kOps[] = {ValueOp::add,  ValueOp::sub,   ValueOp::mul, ValueOp
                             ValueOp::less, ValueOp::select};
 constexpr int64_t kNumbers = 40'000;
 
-// Any bits but those of infinities and NaN; a third of them near one another, where roundings are
-// close calls.
+// Random bits without infinities and NaN. A third have similar magnitudes, where rounding is hard.
 std::vector<double> random_numbers(const Format& f, std::mt19937& rng) {
   std::uniform_int_distribution<int> any(0, f.count() - 1),
       near(f.count() / 2 - 40, f.count() / 2 + 40), pick(0, 5);
@@ -56,13 +55,13 @@ TEST(Narrow, rounds_every_operation_to_the_nearest_number) {
   }
 }
 
-// c next to the middle between two numbers, a b tiny: a sum that is rounded to f64 first would lose
+// c is next to the middle of two numbers and a b is tiny, so rounding the sum to f64 first loses
 // it.
 TEST(Narrow, multiply_adds_are_rounded_once) {
   const Format format = Format::of(DType::bf16);
   const double half = std::ldexp(1.0, 64) * (1 + std::ldexp(1.0, -4));
-  // (1 + 2^-4)^2 2^64 = (1 + 2^-3 + 2^-8) 2^64: the middle of two; the smallest number tells above
-  // from below.
+  // (1 + 2^-4)^2 2^64 = (1 + 2^-3 + 2^-8) 2^64: the middle of two, on either side by the smallest
+  // number.
   const double tiny = std::ldexp(1.0, -100);
   Buffers data = {
       {half, half}, {1 + std::ldexp(1.0, -4), 1 + std::ldexp(1.0, -4)}, {tiny, -tiny}, {0, 0}};

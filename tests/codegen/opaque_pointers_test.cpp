@@ -1,11 +1,11 @@
-// Which pointers a loop walks, and how a dialect names them.
+// Which pointers of a loop are opaque, and how a dialect spells them.
 #include "codegen/opaque_pointers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/kernels.h"
-#include "codegen/printed.h"
+#include "tests/codegen/kernels.h"
+#include "tests/codegen/printed.h"
 
 namespace assay::codegen {
 namespace {
@@ -44,25 +44,25 @@ std::vector<OpaquePointer> found(const Kernel& k) {
   return opaque_pointers(k, std::get<For>(k.body[3].node));
 }
 
-TEST(OpaquePointer, WhatIsLoadedAtTwoConstants) {
+TEST(OpaquePointer, LoadsAtTwoConstantOffsets) {
   EXPECT_THAT(found(sums({added(0, row(0)), added(1, row(100))})),
               ElementsAre(OpaquePointer{0, variable(1)}));
   EXPECT_THAT(found(sums({added(0, row(700)), added(1, row(100))})),
               ElementsAre(OpaquePointer{0, variable(1) + 100}))
-      << "the first of them in memory";
+      << "the lowest of them";
 }
 
-TEST(OpaquePointer, NotOnePlaceNorWhatStands) {
+TEST(OpaquePointer, NotSingleOffsetsOrLoopInvariants) {
   EXPECT_THAT(found(sums({added(0, row(3)), added(1, row(3))})), IsEmpty());
   EXPECT_THAT(found(sums({added(0, splat(0, ir::constant(1), kLanes)),
                           added(1, splat(0, ir::constant(2), kLanes))})),
               IsEmpty());
   EXPECT_THAT(found(sums({added(0, row(0)), added(1, splat(0, variable(1, 2), kLanes))})),
               IsEmpty())
-      << "two places";
+      << "different strides";
 }
 
-TEST(OpaquePointer, NotWhatMayLieOutsideOrIsWritten) {
+TEST(OpaquePointer, NotGuardedLoadsOrWrittenBuffers) {
   const Value inside = guard({{variable(1), 0, 50}}, row(100), constant_of(0, kLanes));
   EXPECT_THAT(found(sums({added(0, row(0)), added(1, inside)})), IsEmpty());
   EXPECT_THAT(found(sums({added(0, row(0)), added(1, row(100)), store(2, {}, reg(0, kLanes))})),
@@ -72,33 +72,32 @@ TEST(OpaquePointer, NotWhatMayLieOutsideOrIsWritten) {
   EXPECT_THAT(found(own), IsEmpty());
 }
 
-TEST(OpaquePointer, NotALoopAroundAnother) {
+TEST(OpaquePointer, OnlyInInnermostLoops) {
   Kernel k = sums({added(0, row(0)), added(1, row(100))});
   k.index_names.push_back("j");
   k.body[3] = loop(2, 3, {k.body[3]});
   EXPECT_THAT(found(k), IsEmpty());
 }
 
-TEST(OpaquePointer, HasANameWhereTheDialectHasAWordForIt) {
+TEST(OpaquePointer, IsPrintedIfTheDialectSpellsIt) {
   const Kernel k = sums({added(0, row(0)), added(1, row(100))});
   const std::string opencl = printed_in(k, "opencl");
   EXPECT_THAT(opencl, HasSubstr("OPAQUE(w0)"));
   EXPECT_THAT(opencl, HasSubstr("w0[0]"));
   EXPECT_THAT(opencl, HasSubstr("w0[100]"));
-  EXPECT_THAT(opencl, HasSubstr("p1_v + ")) << "what is loaded at one place only keeps its address";
+  EXPECT_THAT(opencl, HasSubstr("p1_v + ")) << "a single load keeps its address";
   EXPECT_THAT(printed_in(k, "cpp"), Not(HasSubstr("w0")));
 }
 
-// A pointer names what the loop does load: none lies before its array, as at a border that other
-// iterations leave out.
-TEST(OpaquePointer, BeginsAtThePlaceItLoadsFirst) {
+// A pointer is to an element that the loop loads, so it is never outside of its array.
+TEST(OpaquePointer, IsToTheLowestLoadedElement) {
   const std::string opencl = printed_in(sums({added(0, row(700)), added(1, row(100))}), "opencl");
   EXPECT_THAT(opencl, HasSubstr("w0 = (p0_x + i1_i) + 100; OPAQUE(w0);"));
   EXPECT_THAT(opencl, HasSubstr("w0[0]"));
   EXPECT_THAT(opencl, HasSubstr("w0[600]"));
 }
 
-TEST(OpaquePointer, InTheGroupsOwnMemory) {
+TEST(OpaquePointer, AlsoInGroupMemory) {
   const auto own = [](int64_t at) { return splat(3, variable(1) + at, kLanes); };
   Kernel k = sums({added(0, own(0)), added(1, own(100))});
   k.buffers.push_back(scratch("s", 800));
@@ -107,7 +106,7 @@ TEST(OpaquePointer, InTheGroupsOwnMemory) {
   EXPECT_THAT(opencl, HasSubstr("w0[100]"));
 }
 
-TEST(OpaquePointer, EachLoopHasItsOwn) {
+TEST(OpaquePointer, EachLoopHasItsOwnPointers) {
   Kernel k = sums({added(0, row(0)), added(1, row(100))});
   k.index_names.push_back("j");
   const auto other = [](int64_t at) {

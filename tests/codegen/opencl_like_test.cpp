@@ -1,10 +1,10 @@
-// Another C-like language is YAML only: a small OpenCL C dialect of the same structure, printed.
+// A new C-like language needs only YAML: a small OpenCL C dialect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "codegen/dialect.h"
-#include "codegen/kernels.h"
 #include "codegen/render.h"
+#include "tests/codegen/kernels.h"
 
 namespace assay::codegen {
 namespace {
@@ -13,7 +13,8 @@ using namespace assay::testing;
 
 constexpr const char* kDialect = R"yaml(schema: assay/dialect/1
 name: opencl
-capabilities: {vector_widths: [1, 2, 4, 8, 16], group_barrier: true, group_memory: false, prefetch: false, math: [exp], dtypes: [f32]}
+capabilities: {vector_widths: [1, 2, 4, 8, 16], group_barrier: true, group_memory: false,
+  prefetch: false, math: [exp], dtypes: [f32]}
 structure: {parameters: pointers, group_memory: body, ids: call, mixed_operands: true}
 types: {f32: {scalar: float, literal: "{digits}f", infinity: INFINITY, nan: NAN}}
 index_type: long
@@ -54,7 +55,8 @@ spellings:
   argument_in: "{name}"
   argument_out: "{name}"
   argument_scratch: "{name}"
-  entry: "__kernel void {name}({entry_parameters}long first) {{ {body}({arguments}first + get_group_id(0)); }}\n"
+  entry: "__kernel void {name}({entry_parameters}long first) {{ )yaml"
+                                 R"yaml({body}({arguments}first + get_group_id(0)); }}\n"
 headers: []
 )yaml";
 
@@ -68,9 +70,11 @@ TEST(OpenclLike, a_copy_with_a_tail) {
 void copy_body(__global const float* restrict p0_x, __global float* restrict p1_y, long i0_group) {
   for (long i1_i = 0; i1_i < 4; ++i1_i) {
     if (i0_group * 64 + i1_i * 16 <= 47) {
-      vstore16(vload16(0, p0_x + (i0_group * 64 + i1_i * 16)), 0, p1_y + (i0_group * 64 + i1_i * 16));
+      vstore16(vload16(0, p0_x + (i0_group * 64 + i1_i * 16)), 0, )"
+            R"(p1_y + (i0_group * 64 + i1_i * 16));
     } else {
-      const float16 t0 = (float16)(p0_x[i0_group * 64 + i1_i * 16], p0_x[i0_group * 64 + i1_i * 16 + 1], )"
+      const float16 t0 = (float16)(p0_x[i0_group * 64 + i1_i * 16], )"
+            R"(p0_x[i0_group * 64 + i1_i * 16 + 1], )"
             "0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f);\n"
             R"(      p1_y[i0_group * 64 + i1_i * 16] = t0.s0;
       p1_y[i0_group * 64 + i1_i * 16 + 1] = t0.s1;
@@ -78,13 +82,14 @@ void copy_body(__global const float* restrict p0_x, __global float* restrict p1_
   }
 }
 
-__kernel void copy(__global const float* restrict p0_x, __global float* restrict p1_y, long first) { )"
+__kernel void copy(__global const float* restrict p0_x, __global float* restrict p1_y, )"
+            R"(long first) { )"
             "copy_body(p0_x, p1_y, first + get_group_id(0)); }\n");
 }
 
-// Where the dialect says so, a constant is added to an address. One that lies outside of its array
-// is none: then, as without a constant, to the index.
-TEST(OpenclLike, a_constant_of_an_address_apart) {
+// With separate_displacements a constant is added to an address. If that address could be outside
+// of the array, the constant is added to the index.
+TEST(OpenclLike, constants_are_separate_displacements) {
   std::string text_of_dialect = kDialect;
   const std::string before = "mixed_operands: true";
   text_of_dialect.insert(text_of_dialect.find(before) + before.size(),

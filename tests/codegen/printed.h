@@ -1,4 +1,4 @@
-// A kernel in the language of one of our dialects, or why not.
+// A kernel printed in a dialect of the library, or the errors.
 #pragma once
 
 #include <gtest/gtest.h>

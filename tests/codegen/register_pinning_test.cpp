@@ -1,11 +1,11 @@
-// Which loads keep their register, and how a dialect says so.
+// Which loads are pinned to registers, and how a dialect spells it.
 #include "codegen/register_pinning.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/kernels.h"
-#include "codegen/printed.h"
+#include "tests/codegen/kernels.h"
+#include "tests/codegen/printed.h"
 
 namespace assay::codegen {
 namespace {
@@ -16,7 +16,8 @@ using ::testing::Not;
 
 constexpr int kLanes = 8;
 
-// Sums over i of x[i] and x[i + 1] by what `from` puts into register 2, or of the first alone.
+// Sums over i of x[i] * r and x[i + 1] * r, with r = `from` in register 2. uses = 1: only the
+// first.
 Kernel two_sums(Value from, int uses = 2) {
   Kernel k;
   k.name = "sums";
@@ -36,7 +37,7 @@ Kernel two_sums(Value from, int uses = 2) {
   return k;
 }
 
-TEST(Held, a_load_of_each_iteration_that_two_operations_use) {
+TEST(RegisterPinning, pins_a_load_that_two_operations_use) {
   const Value moved = load(0, variable(1, kLanes), kLanes);
   EXPECT_EQ(pinned_registers(two_sums(moved)), (std::vector<bool>{false, false, true}));
   EXPECT_EQ(
@@ -46,7 +47,7 @@ TEST(Held, a_load_of_each_iteration_that_two_operations_use) {
             (std::vector<bool>{false, false, true}));
 }
 
-TEST(Held, not_what_one_uses_a_loop_leaves_or_is_computed) {
+TEST(RegisterPinning, not_single_uses_invariants_or_computed_values) {
   const std::vector<bool> none{false, false, false};
   const Value moved = load(0, variable(1, kLanes), kLanes);
   EXPECT_EQ(pinned_registers(two_sums(moved, 1)), none);
@@ -57,7 +58,7 @@ TEST(Held, not_what_one_uses_a_loop_leaves_or_is_computed) {
   EXPECT_EQ(pinned_registers(twice), none);
 }
 
-TEST(Held, is_said_where_the_dialect_has_a_word_for_it) {
+TEST(RegisterPinning, is_printed_if_the_dialect_spells_it) {
   const Kernel kernel = two_sums(load(0, variable(1, kLanes), kLanes));
   EXPECT_THAT(printed_in(kernel, "cpp"),
               HasSubstr("r2_r = pinned<f32x8>(*(const f32x8_mem*)(p0_x + i1_i * 8));"));

@@ -1,4 +1,4 @@
-// Printed kernels: the text as a whole for small ones, and what a dialect can not spell.
+// Printed kernels: whole texts of small ones, and errors where a dialect can not spell.
 #include "codegen/render.h"
 
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "codegen/dialect.h"
-#include "codegen/kernels.h"
+#include "tests/codegen/kernels.h"
 
 namespace assay::codegen {
 namespace {
@@ -30,15 +30,17 @@ std::string printed(const std::vector<ir::Kernel>& kernels, const Dialect& diale
 }
 
 TEST(Render, a_copy_with_a_tail) {
-  EXPECT_EQ(
-      printed({copy(100)}),
-      R"(static inline void copy_body(const float* __restrict p0_x, float* __restrict p1_y, int64_t i0_group) {
+  EXPECT_EQ(printed({copy(100)}),
+            R"(static inline void copy_body(const float* __restrict p0_x, float* __restrict p1_y, )"
+            R"(int64_t i0_group) {
   const int64_t i1_i_end = min_index(4, i0_group * -4 + 7);
   for (int64_t i1_i = 0; i1_i < i1_i_end; ++i1_i) {
     if (i0_group * 64 + i1_i * 16 <= 95) {
-      *(f32x16_mem*)(p1_y + (i0_group * 64 + i1_i * 16)) = *(const f32x16_mem*)(p0_x + (i0_group * 64 + i1_i * 16));
+      *(f32x16_mem*)(p1_y + (i0_group * 64 + i1_i * 16)) = )"
+            R"(*(const f32x16_mem*)(p0_x + (i0_group * 64 + i1_i * 16));
     } else {
-      store_part<f32x16, 4>(p1_y + (i0_group * 64 + i1_i * 16), load_part<f32x16, 4>(p0_x + (i0_group * 64 + i1_i * 16), 0.0f));
+      store_part<f32x16, 4>(p1_y + (i0_group * 64 + i1_i * 16), )"
+            R"(load_part<f32x16, 4>(p0_x + (i0_group * 64 + i1_i * 16), 0.0f));
     }
   }
 }
@@ -100,7 +102,7 @@ TEST(Render, indices_use_plain_division_where_the_range_allows_it) {
               HasSubstr("floor_modulo(floor_divide(i0_group - 1, 3), 2)"));
 }
 
-TEST(Render, sums_begin_with_what_outer_loops_move) {
+TEST(Render, sums_begin_with_terms_of_outer_loops) {
   Kernel k = copy(100);
   auto& inside = std::get<ir::If>(std::get<ir::For>(k.body[0].node).body[0].node);
   for (ir::Block* b : {&inside.then_body, &inside.else_body}) {
@@ -141,7 +143,7 @@ TEST(Render, wide_vectors_are_split) {
               HasSubstr("kernel 'wide': dialect 'cpp' can not spell vectors of 3 lanes"));
 }
 
-TEST(Render, what_is_not_spelled_is_lowered_or_unsupported) {
+TEST(Render, missing_spellings_are_lowered_or_unsupported) {
   Dialect d = cpp();
   d.spellings.erase("erf");
   d.spellings.erase("fma");
@@ -155,14 +157,15 @@ TEST(Render, what_is_not_spelled_is_lowered_or_unsupported) {
   EXPECT_THAT(printed({copy(16)}, d), HasSubstr("what is printed is `parameters: pointers`"));
 }
 
-// Without pointers: buffers around the body, which takes a group (and a lane); a look at every
-// loop's variable behind it.
+// Without pointers: buffers at file scope, a body with parameters for the group (and the lane), and
+// a check of every loop's variable after it.
 TEST(Render, languages_of_blocks_declare_buffers_and_check_loops) {
   auto glsl = parse_dialect(dialect_text("glsl"), "glsl.yaml");
   ASSERT_TRUE(glsl.ok()) << assay::render(glsl.diags());
   const auto text = codegen::render(std::vector{copy(128)}, *glsl, 16);
   ASSERT_TRUE(text.ok()) << assay::render(text.diags());
-  EXPECT_EQ(text->substr(text->find("\nlayout(std430, set = 0, binding = 1")), R"(
+  EXPECT_EQ(text->substr(text->find("\nlayout(std430, set = 0, binding = 1")),
+            R"(
 layout(std430, set = 0, binding = 1 + 0) restrict readonly buffer p0_x_block { float p0_x[]; };
 #define p0_x_at launch.at[0]
 layout(std430, set = 0, binding = 1 + 1) restrict buffer p1_y_block { float p1_y[]; };
@@ -171,7 +174,8 @@ void copy_body(int i0_group, int i2_lane) {
   int i1_i = 0;
   for (; i1_i < 4; ++i1_i) {
     {
-      p1_y[p1_y_at + int(i0_group * 64 + i1_i * 16 + i2_lane)] = p0_x[p0_x_at + int(i0_group * 64 + i1_i * 16 + i2_lane)];
+      p1_y[p1_y_at + int(i0_group * 64 + i1_i * 16 + i2_lane)] = )"
+            R"(p0_x[p0_x_at + int(i0_group * 64 + i1_i * 16 + i2_lane)];
     }
   }
   stopped = stopped || (i1_i ^ launch.zero) < 4;
@@ -187,15 +191,15 @@ void main() {
               HasSubstr("dialect 'glsl' declares buffers for a whole text: one kernel each"));
 }
 
-TEST(Render, what_stands_before_every_loop_is_the_dialects) {
+TEST(Render, the_dialects_loop_text_precedes_every_loop) {
   const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml");
   ASSERT_TRUE(opencl.ok()) << assay::render(opencl.diags());
   EXPECT_THAT(printed({copy(128)}, *opencl), HasSubstr("  AS_WRITTEN\n  for (long i1_i"));
   EXPECT_THAT(printed({copy(128)}, cpp()), Not(HasSubstr("AS_WRITTEN")));
 }
 
-// A function of vectors takes a number as a vector; an operator takes it as it is.
-TEST(Render, an_operation_is_written_in_the_form_chosen) {
+// Functions of vectors need a number broadcast to a vector; operators accept scalars.
+TEST(Render, an_operation_is_printed_in_the_chosen_form) {
   const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml");
   ASSERT_TRUE(opencl.ok()) << assay::render(opencl.diags());
   const Kernel k = elementwise("twice", 64, [](const Value& v) {
@@ -209,14 +213,14 @@ TEST(Render, an_operation_is_written_in_the_form_chosen) {
                   "mad\\(.*, \\(float16?8?4?\\)\\(2.0f\\), \\(float16?8?4?\\)\\(3.0f\\)\\)"));
 }
 
-TEST(Render, headers_only_where_they_are_needed) {
+TEST(Render, prints_only_needed_headers) {
   const auto text = codegen::render(std::vector{copy(16)}, cpp());
   ASSERT_TRUE(text.ok());
   EXPECT_THAT(*text, AllOf(Not(HasSubstr("exp_of")), Not(HasSubstr("load_part")),
                            HasSubstr("typedef float f32x16 ")));
 }
 
-TEST(Render, scratch_lies_in_aligned_pieces) {
+TEST(Render, scratch_buffers_are_aligned) {
   Kernel k = copy(16);
   k.buffers.push_back(scratch("a", 1));
   k.buffers.push_back(scratch("b", 17));
@@ -224,7 +228,7 @@ TEST(Render, scratch_lies_in_aligned_pieces) {
   EXPECT_THAT(printed({k}), HasSubstr("(float*)((char*)scratch + 64), group);"));
 }
 
-TEST(Render, what_verify_refuses_is_not_printed) {
+TEST(Render, invalid_kernels_are_not_printed) {
   Kernel k = copy(16);
   k.body.push_back(assign(0, constant_of(0, 1)));
   EXPECT_THAT(printed({k}), HasSubstr("there is no register 0"));

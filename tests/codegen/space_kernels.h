@@ -1,4 +1,4 @@
-// Random kernels that read constants, images and plain memory side by side.
+// Random kernels that read constants, images and plain memory.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/kernels.h"
 #include "ir/element.h"
+#include "tests/codegen/kernels.h"
 
 namespace assay::testing {
 
@@ -15,8 +15,7 @@ inline int between(std::mt19937& rng, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(rng);
 }
 
-// An argument to read: images of 2^a texels in a row, in any number of rows, constants of any
-// number of elements.
+// An argument to read: an image with rows of 2^a texels, or constants.
 inline Buffer random_source(std::mt19937& rng, Space space, DType dtype, size_t number, int lanes) {
   Buffer b = input("x" + std::to_string(number), between(rng, lanes, 700));
   b.dtype = dtype;
@@ -28,7 +27,7 @@ inline Buffer random_source(std::mt19937& rng, Space space, DType dtype, size_t 
   return b;
 }
 
-// Columns of rows that lie inside.
+// Random columns and rows inside of an image.
 inline Value random_places(std::mt19937& rng, const Buffer& b, int buffer, int lanes) {
   const auto along = [&](int64_t extent) {
     Value v;
@@ -49,8 +48,8 @@ inline Value random_places(std::mt19937& rng, const Buffer& b, int buffer, int l
   return v;
 }
 
-// Lanes that lie side by side, apart, backwards, at one element, or of images by place: anywhere
-// that leaves no group outside.
+// A random read in bounds: contiguous, strided, reversed, a splat, or of an image by column and
+// row.
 inline Value random_read(std::mt19937& rng, const Kernel& k, int buffer, int lanes) {
   const Buffer& b = k.buffers[static_cast<size_t>(buffer)];
   if (b.space == Space::image && between(rng, 0, 3) == 0)
@@ -58,20 +57,20 @@ inline Value random_read(std::mt19937& rng, const Kernel& k, int buffer, int lan
   const auto any = [&](int64_t most) {
     return std::uniform_int_distribution<int64_t>(0, std::max<int64_t>(0, most))(rng);
   };
-  const int64_t last = b.elements - 1, stride = any(last / (lanes - 1)), way = between(rng, 0, 3);
-  const int64_t reach = way == 0 ? lanes - 1 : way == 3 ? 0 : stride * (lanes - 1);
+  const int64_t last = b.elements - 1, stride = any(last / (lanes - 1)), form = between(rng, 0, 3);
+  const int64_t reach = form == 0 ? lanes - 1 : form == 3 ? 0 : stride * (lanes - 1);
   const int64_t step = any(k.groups > 1 ? (last - reach) / (k.groups - 1) : 0),
                 first = any(last - reach - step * (k.groups - 1));
   const Index at = variable(0, step) + first;
-  Value v = way == 0   ? load(buffer, at, lanes)
-            : way == 1 ? gather(buffer, at, stride, lanes)
-            : way == 2 ? gather(buffer, at + reach, -stride, lanes)
-                       : splat(buffer, at, lanes);
+  Value v = form == 0   ? load(buffer, at, lanes)
+            : form == 1 ? gather(buffer, at, stride, lanes)
+            : form == 2 ? gather(buffer, at + reach, -stride, lanes)
+                        : splat(buffer, at, lanes);
   v.dtype = b.dtype;
   return v;
 }
 
-// y = what is read of one to four arguments, added up; a group three times its lanes.
+// y = sum of reads of one to four arguments, three vectors per group.
 inline Kernel random_reading(std::mt19937& rng, const std::vector<Space>& spaces, DType dtype,
                              int lanes) {
   Kernel k;
@@ -95,7 +94,7 @@ inline Kernel random_reading(std::mt19937& rng, const std::vector<Space>& spaces
   return k;
 }
 
-// Numbers of any type whose sums are exact in it, the last argument's poison.
+// Numbers whose sums are exact in the type; outputs are poisoned.
 inline std::vector<std::vector<double>> random_numbers(std::mt19937& rng, const Kernel& k) {
   std::vector<std::vector<double>> out;
   for (const Buffer& b : k.buffers) {

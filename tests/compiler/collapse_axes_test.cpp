@@ -1,5 +1,4 @@
-// Axes beside each other made one: which are, that nothing else changes, and that waves' programs
-// use it.
+// Adjacent axes are collapsed where every tensor allows it, and values stay the same.
 #include "compiler/passes/collapse_axes.h"
 
 #include <gtest/gtest.h>
@@ -41,21 +40,21 @@ void expect_same_values(const compiler::Problem& before, const compiler::Problem
             (*got)[static_cast<size_t>(after.graph.outputs[0])]);
 }
 
-TEST(Join, PixelsUnderAWindowOfOneAreOneAxis) {
+TEST(CollapseAxes, RowsAndColumnsUnderA1x1Window) {
   const compiler::Problem p = problem_of("conv n=2 c=3 h=5 w=7 o=4 r=1 s=1"),
-                          joined = compiler::collapse_axes(p);
-  EXPECT_EQ(shape_of_output(joined), (std::vector<int64_t>{2, 4, 35}));
-  expect_same_values(p, joined);
+                          collapsed = compiler::collapse_axes(p);
+  EXPECT_EQ(shape_of_output(collapsed), (std::vector<int64_t>{2, 4, 35}));
+  expect_same_values(p, collapsed);
 }
 
-TEST(Join, ChannelsAndImagesUnderAPoolAre) {
+TEST(CollapseAxes, ChannelsAndImagesUnderAPool) {
   const compiler::Problem p = problem_of("avg_pool n=2 c=3 h=6 w=8 r=2 s=2 stride=2 pad=0"),
-                          joined = compiler::collapse_axes(p);
-  EXPECT_EQ(shape_of_output(joined), (std::vector<int64_t>{6, 3, 4}));
-  expect_same_values(p, joined);
+                          collapsed = compiler::collapse_axes(p);
+  EXPECT_EQ(shape_of_output(collapsed), (std::vector<int64_t>{6, 3, 4}));
+  expect_same_values(p, collapsed);
 }
 
-TEST(Join, WhatAnElementwiseNodeWalksIsOneRow) {
+TEST(CollapseAxes, AllAxesOfElementwiseNodes) {
   compiler::Problem p = problem_of("gelu n=30");
   for (ir::Tensor& t : p.graph.tensors) t.shape = {2, 3, 5};
   for (ir::Node& n : p.graph.nodes) {
@@ -63,28 +62,28 @@ TEST(Join, WhatAnElementwiseNodeWalksIsOneRow) {
     for (ir::Read& r : n.reads) r.index = {ir::variable(0), ir::variable(1), ir::variable(2)};
   }
   for (ir::Layout& l : p.layouts) l = ir::row_major(3);
-  const compiler::Problem joined = compiler::collapse_axes(p);
-  EXPECT_EQ(shape_of_output(joined), (std::vector<int64_t>{30}));
-  expect_same_values(p, joined);
+  const compiler::Problem collapsed = compiler::collapse_axes(p);
+  EXPECT_EQ(shape_of_output(collapsed), (std::vector<int64_t>{30}));
+  expect_same_values(p, collapsed);
 }
 
-TEST(Join, WhatMovesAloneAnywhereStays) {
+TEST(CollapseAxes, NotWhereATensorSplitsPadsOrPacksThem) {
   for (const char* text : {"matmul m=4 n=6 k=5", "conv c=3 h=5 w=7 o=4 r=3 s=3",
                            "conv c=3 h=6 w=8 o=4 r=1 s=1 stride=2", "bias_add rows=4 columns=6",
                            "transpose rows=4 columns=6"}) {
-    const compiler::Problem p = problem_of(text), joined = compiler::collapse_axes(p);
-    EXPECT_EQ(shape_of_output(joined), shape_of_output(p)) << text;
-    expect_same_values(p, joined);
+    const compiler::Problem p = problem_of(text), collapsed = compiler::collapse_axes(p);
+    EXPECT_EQ(shape_of_output(collapsed), shape_of_output(p)) << text;
+    expect_same_values(p, collapsed);
   }
   EXPECT_EQ(
       shape_of_output(compiler::collapse_axes(problem_of("conv n=2 c=3 h=5 w=7 o=4 r=1 s=1", true)))
           .size(),
       4U)
-      << "constants are stored as their programs like";
+      << "constants are packed";
   compiler::Problem padded = problem_of("conv n=2 c=3 h=5 w=7 o=4 r=1 s=1");
   padded.layouts[static_cast<size_t>(padded.graph.inputs[0])].pad = {{}, {}, {}, {0, 1}};
   EXPECT_EQ(shape_of_output(compiler::collapse_axes(padded)).size(), 4U)
-      << "rows have something between them";
+      << "padding separates the rows";
 }
 
 }  // namespace

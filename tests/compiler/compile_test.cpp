@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "compiler/passes/canonicalise.h"
@@ -91,10 +92,10 @@ std::vector<float> random_values(size_t n, unsigned seed) {
   return v;
 }
 
-TEST(Simplify, FoldsScalesWithoutChangingValues) {
+TEST(Canonicalise, FoldsScalesWithoutChangingValues) {
   const ir::Graph g = residual_block(5, 7);
   ASSERT_EQ(render(ir::verify(g)), "");
-  const ir::Graph s = compiler::simplify(g);
+  const ir::Graph s = compiler::canonicalise(g);
   ASSERT_EQ(render(ir::verify(s)), "");
   const std::vector<std::vector<float>> input{random_values(5 * 7 * 7, 3)};
   const auto a = ir::evaluate(g, input), b = ir::evaluate(s, input);
@@ -106,9 +107,9 @@ TEST(Simplify, FoldsScalesWithoutChangingValues) {
   for (const ir::Node& n : s.nodes) EXPECT_NE(n.op, "bn");
 }
 
-TEST(Fuse, AConvolutionTakesItsEpilogueAndChainsAreInOrder) {
-  const ir::Graph s = compiler::simplify(residual_block(5, 7));
-  const std::vector<compiler::NodeChain> chains = compiler::fuse(s);
+TEST(FuseEpilogues, OfConvolutionsWithChainsInOrder) {
+  const ir::Graph s = compiler::canonicalise(residual_block(5, 7));
+  const std::vector<compiler::NodeChain> chains = compiler::fuse_epilogues(s);
   ASSERT_EQ(chains.size(), 2U);
   EXPECT_EQ(chains[0].size(), 3U);  // conv, bias, relu
   EXPECT_EQ(chains[1].size(), 3U);  // conv, add, relu
@@ -124,9 +125,9 @@ TEST(Fuse, AConvolutionTakesItsEpilogueAndChainsAreInOrder) {
     }
 }
 
-TEST(Layout, PaddingCoversWhatReadersReachAndGraphInputsStayPlain) {
+TEST(ChooseLayouts, PaddingCoversReadersAndGraphInputsStayRowMajor) {
   const compiler::LaidOut laid =
-      compiler::choose_layouts(compiler::simplify(residual_block(16, 7)), 8, false);
+      compiler::choose_layouts(compiler::canonicalise(residual_block(16, 7)), 8, false);
   ASSERT_EQ(render(ir::verify(laid.graph)), "");
   for (int t : laid.graph.inputs) EXPECT_EQ(laid.layouts[static_cast<size_t>(t)], ir::row_major(4));
   int padded = 0;
@@ -144,9 +145,9 @@ TEST(Compile, SameInputSameBytes) {
   EXPECT_EQ(a->estimates.size(), a->plan.steps.size());
 }
 
-// Out of cold caches everything takes as long as the far memory; in those that a run before left,
-// which hold all of these, it shows what units do.
-TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
+// With cold caches the far memory hides every other cost. The caches that a run before left hold
+// all of these operands, so programs differ by their time within a unit.
+TEST(Compile, ChoosesForWarmCachesOfRepeatedRuns) {
   hwdesc::Target t = small_cpu(8, 2);
   for (hwdesc::MemoryLevel& l : t.profile.memory) {
     l.capacity.value->v *= 32;
@@ -163,10 +164,10 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
     const ir::Graph g = *compiler::parse_operator(text);
     const auto c = compiler::compile(g, t, {});
     ASSERT_TRUE(c.ok()) << render(c.diags());
-    const auto parts = compiler::problems_of(g, t, m).tile_graphs;
+    const auto parts = compiler::tile_graphs_of(g, t)->parts;
     if (parts.size() != 1) continue;
     const ir::Program& chosen = c->plan.programs[0];
-    const std::vector<simulator::Range> where = simulator::ranges_apart(chosen);
+    const std::vector<simulator::Range> where = simulator::separate_ranges(chosen);
     const auto again = [&](const ir::Program& p) {
       return simulator::estimate(p, m, simulator::after(p, m, {}, where), where).seconds;
     };
@@ -179,9 +180,9 @@ TEST(Compile, ChoosesForTheCachesThatARunLeaves) {
   EXPECT_EQ(better, 7);
 }
 
-// A model can not tell a hundredth: of such programs the one that needs least of what other guests
-// fill, too, is in front.
-TEST(Compile, OfThoseAsFastAsTheFastestTheOneThatMovesLeastThroughWhatUnitsShare) {
+// The model can not resolve a difference of 1 %. Among programs that close, the one with the least
+// shared traffic comes first, since co-tenants use shared caches and memories, too.
+TEST(Compile, AmongEquallyFastProgramsTheLeastSharedTrafficIsFirst) {
   hwdesc::Target t = small_cpu(8, 2);
   for (hwdesc::MemoryLevel& l : t.profile.memory)
     if (l.per == "device" && l.bandwidth.read.known())
@@ -198,7 +199,7 @@ TEST(Compile, OfThoseAsFastAsTheFastestTheOneThatMovesLeastThroughWhatUnitsShare
   for (const char* text :
        {"matmul m=2048 n=2048 k=2048", "matmul m=512 n=512 k=512", "matmul m=1021 n=1021 k=1021",
         "conv c=64 h=56 w=56 o=64 r=3 s=3 pad=1", "conv c=256 h=14 w=14 o=256"}) {
-    const auto parts = compiler::problems_of(*compiler::parse_operator(text), t, m).tile_graphs;
+    const auto parts = compiler::tile_graphs_of(*compiler::parse_operator(text), t)->parts;
     const std::vector<simulator::Range> anywhere(parts[0].chain.tensors.size());
     const auto made = compiler::construct(parts[0].problem, t, m, {}, anywhere, 1 << 20);
     ASSERT_TRUE(made.ok()) << text;
@@ -208,14 +209,14 @@ TEST(Compile, OfThoseAsFastAsTheFastestTheOneThatMovesLeastThroughWhatUnitsShare
           return c.estimate.seconds;
         })->estimate;
     const double least = fastest.seconds;
-    EXPECT_LE(front.seconds, compiler::kAlike * least) << text;
+    EXPECT_LE(front.seconds, 1.015 * least) << text << ": barely slower than the fastest";
     if (front.seconds > least) {
-      EXPECT_LT(shared(front), compiler::kClearlyLess * shared(fastest)) << text;
+      EXPECT_LT(shared(front), 0.95 * shared(fastest)) << text << ": it has to be worth it";
       ++slower;
     }
     for (const compiler::Candidate& c : made->best) {
-      if (c.estimate.seconds <= compiler::kAlike * least) {
-        EXPECT_LE(compiler::kClearlyLess * shared(front), shared(c.estimate)) << text;
+      if (c.estimate.seconds <= 1.005 * least) {
+        EXPECT_LE(0.85 * shared(front), shared(c.estimate)) << text << ": nothing moves much less";
       }
     }
     const auto few = compiler::construct(parts[0].problem, t, m, {}, anywhere, 2);
@@ -223,8 +224,8 @@ TEST(Compile, OfThoseAsFastAsTheFastestTheOneThatMovesLeastThroughWhatUnitsShare
     EXPECT_LE(shared(few->best.front().estimate), shared(fastest)) << text;
     of_few += shared(few->best.front().estimate) < shared(fastest) ? 1 : 0;
   }
-  EXPECT_GE(slower, 1) << "nowhere did it matter";
-  EXPECT_GE(of_few, 3) << "of two that are counted exactly it has to be one";
+  EXPECT_GE(slower, 1) << "no operator where a slower program is first";
+  EXPECT_GE(of_few, 3) << "it must be among the two that are counted exactly";
 }
 
 TEST(Compile, EqualLayersShareAProgram) {
@@ -234,17 +235,30 @@ TEST(Compile, EqualLayersShareAProgram) {
   EXPECT_EQ(c->plan.programs.size(), 3U);
 }
 
-TEST(Place, TellsBeforeThereAreProgramsWhereTensorsWillLie) {
+TEST(Compile, StepsAreLabelledWithShapesWindowsAndEpilogues) {
+  for (const hwdesc::Target& target : {small_cpu(8, 2), small_gpu(8)}) {
+    const auto c = compiler::compile(residual_block(16, 7), target, {});
+    ASSERT_TRUE(c.ok()) << render(c.diags());
+    std::vector<std::string> labels;
+    for (const ir::Step& s : c->plan.steps)
+      if (!s.label.starts_with("copy")) labels.push_back(s.label);
+    EXPECT_EQ(labels, (std::vector<std::string>{"conv 16x7x7 3x3 + bias + relu",
+                                                "conv 16x7x7 3x3 (conv2) + add + relu"}))
+        << target.profile.name;
+  }
+}
+
+TEST(Place, OffsetsAreKnownBeforeProgramsAreChosen) {
   const hwdesc::Target t = small_cpu(8, 2);
   const ir::Graph g = residual_block(16, 7);
-  const compiler::Problems problems = compiler::problems_of(g, t, *model::prepare(t));
-  const std::vector<simulator::Range> ranges = compiler::ranges_of(problems);
+  const compiler::TileGraphs graphs = *compiler::tile_graphs_of(g, t);
+  const std::vector<simulator::Range> ranges = compiler::ranges_of(graphs);
   const auto c = compiler::compile(g, t, {});
   ASSERT_TRUE(c.ok());
   int known = 0;
   for (size_t i = 0; i < ranges.size(); ++i)
     for (const ir::PlanTensor& placed : c->plan.tensors) {
-      if (placed.name != problems.laid.graph.tensors[i].name ||
+      if (placed.name != graphs.laid.graph.tensors[i].name ||
           placed.kind == ir::TensorKind::constant || ranges[i].end == 0)
         continue;
       EXPECT_EQ(ranges[i], (simulator::Range{placed.offset, placed.offset + placed.bytes}))
@@ -254,7 +268,7 @@ TEST(Place, TellsBeforeThereAreProgramsWhereTensorsWillLie) {
   EXPECT_GE(known, 4) << "input, its copy, between the convolutions, output";
 }
 
-TEST(Place, TensorsAliveTogetherNeverOverlapAndPaddingStaysUntouched) {
+TEST(Place, LiveTensorsNeverOverlapAndPaddingIsNeverWritten) {
   const auto c = compiler::compile(residual_block(16, 7), small_cpu(8, 2), {});
   ASSERT_TRUE(c.ok());
   const ir::Plan& p = c->plan;
@@ -274,14 +288,16 @@ TEST(Place, TensorsAliveTogetherNeverOverlapAndPaddingStaysUntouched) {
       if (&a == &b || !a.zeroed || a.kind == ir::TensorKind::constant ||
           b.kind == ir::TensorKind::constant)
         continue;
-      const bool apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
-      EXPECT_TRUE(apart || (a.shape == b.shape && a.layout == b.layout))
+      const bool disjoint = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+      EXPECT_TRUE(disjoint || (a.shape == b.shape && a.layout == b.layout))
           << a.name << " and " << b.name;
     }
 }
 
-// 16 KiB each, which would begin at the same place of a page one after the other.
-TEST(Place, ArraysBeginAtDifferentPlacesOfTheirPages) {
+// Arrays of 16 KiB, which packed densely would all begin at the same page offset and conflict in
+// sets and in the store buffer's 12-bit comparison. 256 bytes are four lines.
+TEST(Place, ArraysOfOneStepBeginAtDifferentPageOffsets) {
+  constexpr int64_t kPageBytes = 4096;
   const auto c = compiler::compile(residual_block(64, 8), small_cpu(8, 2), {});
   ASSERT_TRUE(c.ok());
   const ir::Plan& p = c->plan;
@@ -294,10 +310,10 @@ TEST(Place, ArraysBeginAtDifferentPlacesOfTheirPages) {
         const bool constants = a.kind == ir::TensorKind::constant,
                    other = b.kind == ir::TensorKind::constant;
         if (constants != other || s.arguments[i] == s.arguments[j] ||
-            std::min(a.bytes, b.bytes) < compiler::kPage)
+            std::min(a.bytes, b.bytes) < kPageBytes)
           continue;
-        const int64_t apart = std::abs(a.offset - b.offset) % compiler::kPage;
-        EXPECT_GE(std::min(apart, compiler::kPage - apart), 256) << a.name << " and " << b.name;
+        const int64_t distance = std::abs(a.offset - b.offset) % kPageBytes;
+        EXPECT_GE(std::min(distance, kPageBytes - distance), 256) << a.name << " and " << b.name;
         ++compared;
       }
   EXPECT_GE(compared, 2);
@@ -316,7 +332,7 @@ TEST(Schedule, EveryGroupOnceAndEvenly) {
     }
 }
 
-TEST(ParseOperator, NamesWhatIsWrong) {
+TEST(ParseOperator, SaysWhatIsWrong) {
   const auto text = [](const std::string& op) {
     const auto g = compiler::parse_operator(op);
     return g.ok() ? std::string("ok") : render(g.diags());

@@ -1,5 +1,5 @@
-// The passes that make nodes disappear keep what a graph computes: every plan here is run by the
-// interpreter, storage shared as it was placed, and held against the graph as it was given.
+// The passes that rewrite a graph keep its values. Every plan here is run by the interpreter, with
+// storage shared as it was placed, and compared with the float64 values of the original graph.
 #include "compiler/passes/fold.h"
 
 #include <gtest/gtest.h>
@@ -56,9 +56,9 @@ int layer_norm(Builder& b, int x, std::mt19937& rng) {
                   b.weights({n}, rng));
 }
 
-TEST(Fold, OfAttentionsMovesOnlyOneTransposeIsAStep) {
-  for (const int64_t tokens :
-       {10, 18}) {  // of the keys, or, where rows fill the lanes, of the queries
+TEST(Fold, AttentionKeepsOneTransposeAsAStep) {
+  // It transposes the keys, or the queries where rows fill the lanes.
+  for (const int64_t tokens : {10, 18}) {
     std::mt19937 rng(1);
     Builder b;
     const int x = b.input({1, tokens, 32});
@@ -66,13 +66,13 @@ TEST(Fold, OfAttentionsMovesOnlyOneTransposeIsAStep) {
     const ir::Plan p = check(b.g, rng);
     EXPECT_EQ(steps_of(p, "reshape"), 0);
     EXPECT_EQ(steps_of(p, "transpose"), 1);
-    // q, k, v, one transposed, scores, max, exp, sum, context with the division, output with the
-    // residual.
+    // q, k, v, one transpose, scores, max, exp, sum, context with the division as its epilogue, and
+    // the output with the residual.
     EXPECT_EQ(p.steps.size(), 10U);
   }
 }
 
-// Of the reductions of scores: does the innermost dimension move with an axis that stays?
+// Do all reductions read scores with the rows, a spatial axis, as the innermost dimension?
 bool rows_are_innermost(const ir::Graph& g) {
   for (const ir::Node& n : g.nodes)
     if (n.op == "reduce" && n.reads[0].index.back() != ir::variable(ir::spatial_count(g, n) - 2))
@@ -93,7 +93,7 @@ void expect_same_values(const ir::Graph& g, const ir::Graph& rewritten,
 }
 
 // Rows of 64 elements, reduced by vectors of 8.
-TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
+TEST(SplitReductions, IntoLanesAndASumOfTheLanes) {
   std::mt19937 rng(5);
   Builder b;
   const int x = b.input({5, 7, 64});
@@ -103,7 +103,7 @@ TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   const int y = b.input({5, 7});
   sum.reads.push_back(Builder::at(y, {ir::variable(0), ir::variable(1)}));
   sum.body = ir::apply(ir::ScalarOp::sub, {ir::read(0), ir::read(1)});
-  const ir::Graph split = compiler::split_row_reductions(b.g, 8);
+  const ir::Graph split = compiler::split_reductions(b.g, 8);
   ASSERT_EQ(render(ir::verify(split)), "");
   ASSERT_EQ(split.nodes.size(), 5U);
   const ir::Node& lanes = split.nodes[0];
@@ -116,9 +116,8 @@ TEST(Split, RowsAreReducedAlongLanesAndTheLanesAtTheEnd) {
   check(b.g, rng);
 }
 
-// Waves take rows of any length: the last of a row's vectors is not full, and what is no part of
-// the row adds nothing.
-TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
+// Waves take rows of any length: lanes beyond the end of a row are masked with the identity.
+TEST(SplitReductions, RaggedRowsOnWavesOnly) {
   std::mt19937 rng(7);
   Builder b;
   const int x = b.input({3, 45}), y = b.input({3});
@@ -127,16 +126,15 @@ TEST(Split, RowsThatAreNoMultipleOfAWaveAreReducedToo) {
   sum.reads.push_back(Builder::at(y, {ir::variable(0)}));
   sum.body = ir::apply(ir::ScalarOp::div,
                        {ir::number(1), ir::apply(ir::ScalarOp::sub, {ir::read(0), ir::read(1)})});
-  EXPECT_EQ(compiler::split_row_reductions(b.g, 8).nodes.size(), 2U);
-  const ir::Graph split = compiler::split_row_reductions(b.g, 8, true);
+  EXPECT_EQ(compiler::split_reductions(b.g, 8).nodes.size(), 2U);
+  const ir::Graph split = compiler::split_reductions(b.g, 8, true);
   ASSERT_EQ(render(ir::verify(split)), "");
   ASSERT_EQ(split.nodes.size(), 4U);
   const std::vector<Floats> inputs{random_floats(rng, 3 * 45), random_floats(rng, 3)};
   expect_same_values(b.g, split, inputs);
 }
 
-// What `s` is in f32, as kernels compute it, where the axes are `at` and all that is read is
-// `read`.
+// The value of `s` in f32, as kernels compute it, at the point `at` and with every read `read`.
 float in_f32(const ir::Scalar& s, const std::vector<int64_t>& at, float read) {
   const auto arg = [&](size_t i) { return in_f32(s.args[i], at, read); };
   switch (s.op) {
@@ -160,24 +158,25 @@ float in_f32(const ir::Scalar& s, const std::vector<int64_t>& at, float read) {
   }
 }
 
-// The last places of a row that is longer than f32 can count.
-TEST(Split, RowsLongerThanF32CountsToEndWhereTheyEnd) {
+// The end of a row with more elements than f32 has consecutive integers.
+TEST(SplitReductions, RowsBeyondTheIntegersOfF32AreMaskedExactly) {
   constexpr int64_t kExtent = (int64_t{1} << 24) + 5, kWidth = 32;
   Builder b;
   b.g.outputs = {b.reduce(ir::Combiner::sum, b.input({1, kExtent}))};
-  const ir::Graph split = compiler::split_row_reductions(b.g, kWidth, true);
+  const ir::Graph split = compiler::split_reductions(b.g, kWidth, true);
   ASSERT_EQ(split.nodes.size(), 2U);
   const ir::Node& lanes = split.nodes[0];
   ASSERT_EQ(lanes.axes.back().extent, kExtent / kWidth + 1);
-  for (int64_t place = kExtent - 2 * kWidth; place < (kExtent / kWidth + 1) * kWidth; ++place) {
+  for (int64_t element = kExtent - 2 * kWidth; element < (kExtent / kWidth + 1) * kWidth;
+       ++element) {
     std::vector<int64_t> at(lanes.axes.size(), 0);
-    at[at.size() - 2] = place % kWidth;
-    at.back() = place / kWidth;
-    EXPECT_EQ(in_f32(lanes.body, at, 3), place < kExtent ? 3 : 0) << place << " of " << kExtent;
+    at[at.size() - 2] = element % kWidth;
+    at.back() = element / kWidth;
+    EXPECT_EQ(in_f32(lanes.body, at, 3), element < kExtent ? 3 : 0) << element << " of " << kExtent;
   }
 }
 
-TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
+TEST(SplitReductions, LongSumsOfFewResultsInParts) {
   std::mt19937 rng(10);
   Builder b;
   const int a = b.input({3, 640}), c = b.input({640, 5});
@@ -191,8 +190,9 @@ TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
   };
   const auto never = [](const compiler::LaidOut&, const compiler::LaidOut&) { return false; };
   EXPECT_EQ(compiler::split_long_sums(laid, 15, always).graph, b.g)
-      << "as many results as are asked for";
-  EXPECT_EQ(compiler::split_long_sums(laid, 7 * 15, never).graph, b.g) << "slower so";
+      << "enough results without splitting";
+  EXPECT_EQ(compiler::split_long_sums(laid, 7 * 15, never).graph, b.g)
+      << "the model says it is slower";
   const compiler::LaidOut made = compiler::split_long_sums(laid, 7 * 15, always);
   const ir::Graph& split = made.graph;
   ASSERT_EQ(render(ir::verify(split)), "");
@@ -205,9 +205,8 @@ TEST(Split, LongSumsOfFewResultsAreTakenInParts) {
   expect_same_values(b.g, split, inputs);
 }
 
-// Convolutions of 1 x 1 that take every second pixel: the pixels are copied once, for both, where
-// that is faster.
-TEST(Compact, WhatIsReadWithAStrideIsCopiedWithoutGaps) {
+// Two strided 1x1 convolutions of one tensor share the packed copy.
+TEST(PackStridedReads, OnceForAllReadersWhereItIsFaster) {
   std::mt19937 rng(11);
   Builder b;
   const int x = b.input({2, 6, 7, 5});
@@ -228,10 +227,10 @@ TEST(Compact, WhatIsReadWithAStrideIsCopiedWithoutGaps) {
   const auto answer = [](bool faster) {
     return [faster](const compiler::LaidOut&, const compiler::LaidOut&) { return faster; };
   };
-  EXPECT_EQ(compiler::compact_strided(laid, 32, answer(false)).graph, b.g);
-  EXPECT_EQ(compiler::compact_strided(laid, 3, answer(true)).graph, b.g)
+  EXPECT_EQ(compiler::pack_strided_reads(laid, 32, answer(false)).graph, b.g);
+  EXPECT_EQ(compiler::pack_strided_reads(laid, 3, answer(true)).graph, b.g)
       << "rows that fill a wave stay";
-  const compiler::LaidOut made = compiler::compact_strided(laid, 32, answer(true));
+  const compiler::LaidOut made = compiler::pack_strided_reads(laid, 32, answer(true));
   ASSERT_EQ(render(ir::verify(made.graph)), "");
   ASSERT_EQ(made.graph.nodes.size(), 3U) << "one copy for both";
   EXPECT_EQ(made.graph.tensors.back().shape, (Shape{2, 6, 4, 3}));
@@ -240,16 +239,16 @@ TEST(Compact, WhatIsReadWithAStrideIsCopiedWithoutGaps) {
   check(b.g, rng);
 }
 
-TEST(Split, ProductsWhoseRowsAreUsedAgainStayForWaves) {
+TEST(SplitReductions, NotProductsWithReuseOnWaves) {
   std::mt19937 rng(9);
   Builder b;
   const int a = b.input({16, 64}), c = b.input({24, 64});
   b.g.outputs = {b.matmul(a, b.transpose(c, {1, 0}))};
-  const ir::Graph g = compiler::fold_maps(b.g);
-  EXPECT_EQ(compiler::split_row_reductions(g, 8, true).nodes.size(), g.nodes.size());
+  const ir::Graph g = compiler::fold(b.g);
+  EXPECT_EQ(compiler::split_reductions(g, 8, true).nodes.size(), g.nodes.size());
 }
 
-TEST(Split, WhatLanesCanCarryOtherwiseOrNotAtAllStays) {
+TEST(SplitReductions, NotConstantsShortRowsOrRaggedRows) {
   std::mt19937 rng(6);
   Builder b;
   const int x = b.input({32, 64}), odd = b.input({16, 63}), few = b.input({16, 24});
@@ -257,25 +256,25 @@ TEST(Split, WhatLanesCanCarryOtherwiseOrNotAtAllStays) {
                  b.reduce(ir::Combiner::sum, few),
                  b.reduce(ir::Combiner::sum, b.transpose(x, {1, 0})),
                  b.matmul(x, b.transpose(b.weights({32, 64}, rng), {1, 0}))};
-  EXPECT_EQ(compiler::split_row_reductions(b.g, 8).nodes.size(), b.g.nodes.size() + 1)
-      << "only what the transpose wrote";
-  EXPECT_EQ(compiler::split_row_reductions(b.g, 1), b.g);
+  EXPECT_EQ(compiler::split_reductions(b.g, 8).nodes.size(), b.g.nodes.size() + 1)
+      << "only the reduction of the transpose's output";
+  EXPECT_EQ(compiler::split_reductions(b.g, 1), b.g);
 }
 
-TEST(Turn, ScoresAreStoredWithTheirRowsInnermost) {
+TEST(TransposeScores, SoTheirRowsAreInnermost) {
   std::mt19937 rng(8);
   Builder b;
   const int x = b.input({1, 20, 32});
   b.g.outputs = {b.unary(ir::ScalarOp::tanh, attention(b, attention(b, x, 4, rng), 2, rng))};
-  const ir::Graph turned = compiler::transpose_row_reductions(b.g);
-  ASSERT_EQ(render(ir::verify(turned)), "");
+  const ir::Graph transposed = compiler::transpose_scores(b.g);
+  ASSERT_EQ(render(ir::verify(transposed)), "");
   EXPECT_FALSE(rows_are_innermost(b.g));
-  EXPECT_TRUE(rows_are_innermost(turned));
+  EXPECT_TRUE(rows_are_innermost(transposed));
   const std::vector<Floats> inputs{random_floats(rng, 20 * 32)};
-  expect_same_values(b.g, turned, inputs);
+  expect_same_values(b.g, transposed, inputs);
 }
 
-TEST(Turn, NotWhatIsAnOutputOrReadWholeBesides) {
+TEST(TransposeScores, NotOutputsNorWithAMaskPerElement) {
   std::mt19937 rng(9);
   for (const bool output : {true, false}) {
     Builder b;
@@ -284,12 +283,12 @@ TEST(Turn, NotWhatIsAnOutputOrReadWholeBesides) {
               masked = output ? scores : b.binary(ir::ScalarOp::add, scores, mask);
     b.g.outputs = {b.binary(ir::ScalarOp::sub, masked, b.reduce(ir::Combiner::max, masked))};
     if (output) b.g.outputs.push_back(scores);
-    EXPECT_EQ(compiler::transpose_row_reductions(b.g), b.g);
+    EXPECT_EQ(compiler::transpose_scores(b.g), b.g);
     check(b.g, rng);
   }
 }
 
-TEST(Absorb, LayerNormIsThreeStepsAndGeluOne) {
+TEST(FuseElementwise, LayerNormTakesThreeStepsAndGeluOne) {
   std::mt19937 rng(2);
   Builder b;
   const int x = b.input({1, 9, 24});
@@ -299,10 +298,10 @@ TEST(Absorb, LayerNormIsThreeStepsAndGeluOne) {
   const int one = b.weights({1}, rng);
   b.g.outputs = {b.binary(ir::ScalarOp::mul, inner,
                           b.binary(ir::ScalarOp::add, b.unary(ir::ScalarOp::erf, inner), one))};
-  EXPECT_EQ(check(b.g, rng).steps.size(), 5U);  // the product with its bias, and GELU behind it
+  EXPECT_EQ(check(b.g, rng).steps.size(), 5U);  // and one for the product with its bias
 }
 
-TEST(Lift, WhatFollowsAProductThroughAReshapeIsItsEpilogue) {
+TEST(Lift, ElementwiseNodesBehindAReshapeBecomeEpilogues) {
   std::mt19937 rng(7);
   Builder b;
   const int x = b.input({6, 8}), residual = b.input({1, 6, 16}), other = b.input({2, 3, 16});
@@ -315,22 +314,22 @@ TEST(Lift, WhatFollowsAProductThroughAReshapeIsItsEpilogue) {
   EXPECT_EQ(check(b.g, rng).steps.size(), 2U);
 }
 
-TEST(Absorb, EmbeddingsAreOneStep) {
+TEST(FuseElementwise, EmbeddingsAreOneStep) {
   std::mt19937 rng(6);
   Builder b;
-  const int ids = b.scaled(b.input({1, 9}), 40), places = b.reshape(b.input({9, 1}), {1, 9});
+  const int ids = b.scaled(b.input({1, 9}), 40), positions = b.reshape(b.input({9, 1}), {1, 9});
   const int words = b.gather(b.weights({30, 16}, rng), 0, ids),
-            kinds = b.gather(b.weights({2, 16}, rng), 0, places);
+            kinds = b.gather(b.weights({2, 16}, rng), 0, positions);
   b.g.outputs = {b.binary(ir::ScalarOp::add, words, kinds)};
-  EXPECT_EQ(check(b.g, rng).steps.size(), 2U);  // the words' numbers, and the rest
+  EXPECT_EQ(check(b.g, rng).steps.size(), 2U);  // the scaled indices, and the rest
 }
 
 TEST(Fold, OutputsAndInputsKeepTheirStorage) {
   std::mt19937 rng(3);
   Builder b;
   const int x = b.input({4, 6});
-  const int plain = b.reshape(x, {3, 8});     // input to output: stays
-  const int turned = b.transpose(x, {1, 0});  // so does this
+  const int plain = b.reshape(x, {3, 8});     // input to output: a step
+  const int turned = b.transpose(x, {1, 0});  // so is this
   const int product = b.matmul(x, b.weights({6, 16}, rng));
   const int heads = b.reshape(product, {4, 2, 8});  // the product writes the output
   const int again = b.reshape(product, {8, 8});     // a second one is copied
@@ -447,17 +446,16 @@ TEST(Fold, RandomGraphsKeepTheirValues) {
   }
 }
 
-// Each pass alone leaves a sound graph with the same values.
+// After each pass by itself, the graph is valid and has the same values.
 TEST(Fold, EveryPassKeepsTheValuesOfRandomGraphs) {
   std::mt19937 rng(5);
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE(round);
     const ir::Graph g = random_graph(rng);
-    const ir::Graph folded = compiler::fold_maps(
-                        compiler::transpose_row_reductions(compiler::simplify(g))),
+    const ir::Graph folded = compiler::fold(compiler::transpose_scores(compiler::canonicalise(g))),
                     lifted = compiler::lift_over_reshapes(folded),
-                    absorbed = compiler::absorb(compiler::fold_maps(lifted)),
-                    postponed = compiler::postpone_factors(absorbed),
+                    fused = compiler::fuse_elementwise(compiler::fold(lifted)),
+                    postponed = compiler::postpone_factors(fused),
                     dropped = compiler::drop_unread(postponed);
     EXPECT_LE(dropped.nodes.size(), postponed.nodes.size());
     std::vector<Floats> inputs;
@@ -465,7 +463,7 @@ TEST(Fold, EveryPassKeepsTheValuesOfRandomGraphs) {
       inputs.push_back(random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
     const auto want = ir::evaluate(g, inputs);
     ASSERT_TRUE(want.ok());
-    for (const ir::Graph* changed : {&folded, &lifted, &absorbed, &postponed, &dropped}) {
+    for (const ir::Graph* changed : {&folded, &lifted, &fused, &postponed, &dropped}) {
       ASSERT_EQ(render(ir::verify(*changed)), "");
       const auto got = ir::evaluate(*changed, inputs);
       ASSERT_TRUE(got.ok());

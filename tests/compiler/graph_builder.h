@@ -1,4 +1,4 @@
-// Small graphs node by node, as the importer makes them.
+// Builds small graphs node by node, in the forms that the importer emits.
 #pragma once
 
 #include <random>
@@ -12,7 +12,6 @@ namespace assay::test {
 
 using Shape = std::vector<int64_t>;
 
-// Nodes as the importer makes them, one after the other.
 struct Builder {
   ir::Graph g;
 
@@ -101,7 +100,7 @@ struct Builder {
     return node("binary", to, {}, {at(x, own(to.size())), at(y, std::move(index))},
                 ir::apply(op, {ir::read(0), ir::read(1)}));
   }
-  // Rows of x along `dim` at the places that `ids` holds, [..] -> [.., others].
+  // Rows of x along `dim` at the positions that `ids` holds, [..] -> [.., others].
   int gather(int x, size_t dim, int ids) {
     Shape to = shape(ids);
     std::vector<ir::Index> index;
@@ -129,9 +128,9 @@ struct Builder {
   }
   // x where the position along `dim` is below `bound`, else 0.
   int below(int x, int dim, double bound) {
-    ir::Scalar place = ir::apply(ir::ScalarOp::axis, {});
-    place.operand = dim;
-    ir::Scalar test = ir::apply(ir::ScalarOp::less, {std::move(place), ir::number(bound)});
+    ir::Scalar position = ir::apply(ir::ScalarOp::axis, {});
+    position.operand = dim;
+    ir::Scalar test = ir::apply(ir::ScalarOp::less, {std::move(position), ir::number(bound)});
     return node("below", shape(x), {}, {at(x, own(shape(x).size()))},
                 ir::apply(ir::ScalarOp::select, {std::move(test), ir::read(0), ir::number(0)}));
   }

@@ -1,5 +1,5 @@
-// Draws from the legal space: right values, the right frequencies, and steps that lead to
-// neighbours.
+// The legal space: draws compute the right values and are uniform, neighbours are legal, and what
+// construction considers.
 #include "compiler/search/legal_space.h"
 
 #include <gtest/gtest.h>
@@ -47,22 +47,21 @@ TEST(LegalSpace, DrawnProgramsComputeTheRightValues) {
   EXPECT_GT(swapped, 10);
 }
 
-// One axis of 6, scalar code: every chain of three extents that the rule allows, counted by hand
-// and met equally often.
+// One axis of 6, scalar code: each chain of three extents that the rule allows is drawn equally
+// often (chi-squared, five standard deviations).
 TEST(LegalSpace, ExtentsAreDrawnUniformly) {
   hwdesc::Target target = small_cpu(1, 1);
   const model::Machine machine = machine_of(target);
-  const auto problems =
-      compiler::problems_of(*compiler::parse_operator("relu n=6"), target, machine);
-  const LegalSpace space(problems.tile_graphs[0].problem, target, machine);
+  const auto graphs = *compiler::tile_graphs_of(*compiler::parse_operator("relu n=6"), target);
+  const LegalSpace space(graphs.parts[0].problem, target, machine);
   const auto inside = [](int64_t inner, int64_t outer) {
     return inner <= outer && (outer == 6 || outer % inner == 0);
   };
-  std::map<std::vector<int64_t>, int> met;
+  std::map<std::vector<int64_t>, int> drawn;
   for (int64_t a = 1; a <= 6; ++a)
     for (int64_t b = 1; b <= 6; ++b)
       for (int64_t c = 1; c <= 6; ++c)
-        if (inside(b, a) && inside(c, b)) met[{a, b, c}] = 0;
+        if (inside(b, a) && inside(c, b)) drawn[{a, b, c}] = 0;
   std::mt19937_64 rng(3);
   const int draws = 20000;
   for (int i = 0; i < draws; ++i) {
@@ -70,17 +69,17 @@ TEST(LegalSpace, ExtentsAreDrawnUniformly) {
     ASSERT_TRUE(p.has_value());
     std::vector<int64_t> chain;
     for (const ir::TileLevel& t : p->tiles) chain.push_back(t.extent[0]);
-    ASSERT_TRUE(met.contains(chain));
-    ++met[chain];
+    ASSERT_TRUE(drawn.contains(chain));
+    ++drawn[chain];
   }
   double chi2 = 0;
-  const double expected = static_cast<double>(draws) / static_cast<double>(met.size());
-  for (const auto& [chain, n] : met) chi2 += (n - expected) * (n - expected) / expected;
-  const auto freedom = static_cast<double>(met.size() - 1);
-  EXPECT_LT(chi2, freedom + 5 * std::sqrt(2 * freedom)) << met.size() << " chains";
+  const double expected = static_cast<double>(draws) / static_cast<double>(drawn.size());
+  for (const auto& [chain, n] : drawn) chi2 += (n - expected) * (n - expected) / expected;
+  const auto freedom = static_cast<double>(drawn.size() - 1);
+  EXPECT_LT(chi2, freedom + 5 * std::sqrt(2 * freedom)) << drawn.size() << " chains";
 }
 
-TEST(LegalSpace, APointIsItsProgram) {
+TEST(LegalSpace, PointsAndProgramsConvertBothWays) {
   std::mt19937 rng(21);
   std::mt19937_64 draws(22);
   const hwdesc::Target target = small_cpu(4, 2);
@@ -115,8 +114,8 @@ TEST(LegalSpace, NeighboursAreLegalAndRight) {
     ASSERT_TRUE(p.has_value());
     const std::vector<ir::Program> near = space.neighbours(*p);
     EXPECT_GE(near.size(), 4U);
-    for (size_t n = static_cast<size_t>(i) % 5; n < near.size();
-         n += 5) {  // a fifth of them: interpreting is slow
+    // A fifth of them, since interpreting is slow.
+    for (size_t n = static_cast<size_t>(i) % 5; n < near.size(); n += 5) {
       const ir::Program& q = near[n];
       EXPECT_NE(q, *p);
       if (!space.lowered(q)) continue;
@@ -135,10 +134,9 @@ std::set<int> widths_for(const std::string& op) {
   for (double width : {4.0, 8.0})
     target.profile.execution.lanes.modes.emplace_back().width.value = hwdesc::Count{width};
   const model::Machine machine = machine_of(target);
-  const auto problems = compiler::problems_of(*compiler::parse_operator(op), target, machine);
+  const auto graphs = *compiler::tile_graphs_of(*compiler::parse_operator(op), target);
   std::set<int> out;
-  for (const ir::Program& p :
-       LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed())
+  for (const ir::Program& p : LegalSpace(graphs.parts[0].problem, target, machine).constructed())
     out.insert(p.vector_width);
   return out;
 }
@@ -148,24 +146,23 @@ TEST(Construct, ConsidersNarrowVectorsWhereLanesAreGathered) {
   EXPECT_EQ(widths_for("column_sum rows=64 columns=64"), (std::set<int>{16}));
 }
 
-TEST(Construct, TakesShortSumsElementByElementToo) {
+TEST(Construct, ConsidersScalarCodeForShortSumsThatGather) {
   EXPECT_EQ(widths_for("reduce_sum rows=64 columns=12"), (std::set<int>{1, 4, 8, 16}));
-  EXPECT_EQ(widths_for("reduce_sum rows=64 columns=63").count(1), 0u)
-      << "too long to be all in the code";
+  EXPECT_EQ(widths_for("reduce_sum rows=64 columns=63").count(1), 0u) << "too long to unroll";
   EXPECT_EQ(widths_for("column_sum rows=12 columns=64").count(1), 0u) << "nothing is gathered";
 }
 
-// A memory of a group's own is for several workers, which no kernel of vectors has.
-TEST(Construct, KernelsOfVectorsArePrintedBesideAScratchpad) {
+// A scratchpad serves several waves of a group, which kernels of vectors do not have.
+TEST(Construct, PrintsVectorKernelsOnAMachineWithAScratchpad) {
   hwdesc::Target target = small_cpu(8, 2);
   hwdesc::MemoryLevel own = target.profile.memory[0];
   own.name = "local";
   own.managed = hwdesc::Managed::explicit_;
   target.profile.memory.insert(target.profile.memory.begin(), own);
   const model::Machine machine = machine_of(target);
-  const auto problems =
-      compiler::problems_of(*compiler::parse_operator("matmul m=64 n=64 k=64"), target, machine);
-  const compiler::Space space(problems.tile_graphs[0].problem, machine);
+  const auto graphs =
+      *compiler::tile_graphs_of(*compiler::parse_operator("matmul m=64 n=64 k=64"), target);
+  const compiler::Space space(graphs.parts[0].problem, machine);
   const auto with_waves = [&](bool printed) {
     const std::vector<compiler::Choice> all = compiler::choices_for(space, printed);
     EXPECT_FALSE(all.empty());
@@ -176,14 +173,13 @@ TEST(Construct, KernelsOfVectorsArePrintedBesideAScratchpad) {
   EXPECT_GT(with_waves(false), 0);
 }
 
-TEST(Construct, LeavesPrefetchingOutWhereRowsMayCrowdItOut) {
+TEST(Construct, ConsidersNoPrefetchForUnpackedRows) {
   const hwdesc::Target target = small_cpu(8, 1);
   const model::Machine machine = machine_of(target);
-  const auto problems =
-      compiler::problems_of(*compiler::parse_operator("matmul m=32 n=256 k=64"), target, machine);
+  const auto graphs =
+      *compiler::tile_graphs_of(*compiler::parse_operator("matmul m=32 n=256 k=64"), target);
   std::set<int> distances;
-  for (const ir::Program& p :
-       LegalSpace(problems.tile_graphs[0].problem, target, machine).constructed())
+  for (const ir::Program& p : LegalSpace(graphs.parts[0].problem, target, machine).constructed())
     if (p.staging.empty()) distances.insert(p.prefetch);
   EXPECT_EQ(distances, (std::set<int>{0, 16}));
 }

@@ -1,4 +1,4 @@
-// One-operator graphs against loops written out.
+// One-operator graphs compared with plain loops.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ std::vector<float> values(size_t n) {
   return out;
 }
 
-// The output of `text` on made-up inputs, which are returned too.
+// The output of `text`, and the fixed inputs it was evaluated on.
 struct Ran {
   std::vector<std::vector<float>> in;
   std::vector<double> out;

@@ -1,5 +1,5 @@
-// Runs a compiled plan by interpreting its kernels, storage shared as it was placed, and holds it
-// against the graph as it was given.
+// Runs a compiled plan by interpreting its kernels, with storage shared as it was placed, and
+// compares it with the original graph.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ inline void run_step(Memory& m, const compiler::Compiled& c, const ir::Step& ste
             m.at(c.plan.tensors[static_cast<size_t>(step.arguments.back())]));
 }
 
-// Values of the graph's outputs, by its plan.
+// The outputs of the graph, computed by its plan.
 inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph& g,
                                     const hwdesc::Target& target,
                                     const std::vector<Floats>& inputs) {
@@ -89,7 +89,7 @@ inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph
   return out;
 }
 
-// Compiles, runs and compares with the graph's own values; returns the plan.
+// Compiles, runs and compares with `want`, the graph's values; returns the plan.
 inline ir::Plan check_on(const hwdesc::Target& target, const ir::Graph& g,
                          const std::vector<Floats>& inputs,
                          const std::vector<std::vector<double>>& want) {
@@ -110,7 +110,7 @@ inline ir::Plan check_on(const hwdesc::Target& target, const ir::Graph& g,
   return c->plan;
 }
 
-// On vectors of `width`, and on waves of as many threads; the plan for vectors.
+// `check_on` for vectors of `width` and for waves of as many threads; returns the plan for vectors.
 inline ir::Plan check(const ir::Graph& g, std::mt19937& rng, int width = 8) {
   const Diags faults = ir::verify(g);
   EXPECT_EQ(render(faults), "");

@@ -1,5 +1,5 @@
-// The device that this process tests, how much of it, and what stands for it in compiling. ctest
-// has a row for each kind of device; ASSAY_TEST_DEVICE names it.
+// The device under test (ASSAY_TEST_DEVICE), the part of the cases that runs on it, and the profile
+// to compile for. ctest has a row for each kind of device.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@ namespace assay::test {
 // Cases whose kernels and buffers share a module: every run checks the guards of all its buffers.
 inline constexpr size_t kBatch = 128;
 
-// ASSAY_TEST_EVERY=5 tests every fifth case, for devices whose driver builds slowly; without it,
-// all. Throws on what is no count.
+// ASSAY_TEST_EVERY=5 tests every fifth case, for drivers that build slowly; without it, all. Throws
+// if it is no count.
 int tested_every();
 
-// nullptr: this machine has none of its kind, and the reason is in `absence`.
-// Throws where there is one that does not open, or none that was asked for.
+// nullptr: this machine has no such device, with the reason in `absence`. Throws if it exists and
+// does not open, or if none was named.
 std::unique_ptr<runtime::Device> open_tested_device(std::string& absence);
 
-// The library's round figures for this kind of processor, through one of its apis.
+// The library's profile for this kind of processor, with one of its apis.
 Result<hwdesc::Target> target_for(const std::string& api);
 
 }  // namespace assay::test

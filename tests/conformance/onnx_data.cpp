@@ -56,7 +56,7 @@ double number(T v) {
   return static_cast<double>(v);
 }
 
-// Operator -> operands whose value is needed to know shapes or which elements are read.
+// Operator -> operands whose values decide shapes or the elements that are read.
 const std::map<std::string, std::vector<int>>& shape_operands() {
   static const std::map<std::string, std::vector<int>> table = {{"CenterCropPad", {1}},
                                                                 {"ConstantOfShape", {0}},

@@ -32,13 +32,12 @@ std::vector<OnnxCase> onnx_cases();
 std::vector<onnx::TensorProto> onnx_tensors(const OnnxCase& c, int set, const std::string& kind);
 int onnx_set_count(const OnnxCase& c);
 
-// Decoded here and not by the importer, which is what is tested. Throws on element types that no
-// supported case has.
+// Decoded here, not by the importer under test. Throws on element types that no supported case has.
 OnnxTensor decode(const onnx::TensorProto& t);
 
-// Node tests give every operand as an input of the graph, shapes and axes too. Those whose value
-// decides shapes or indices become initialisers, as exporters write them. Returns the positions of
-// the inputs that stay.
+// Node tests have every operand as an input of the graph, also shapes and axes. Operands whose
+// values decide shapes or indices become initialisers, as exporters write them. Returns the
+// positions of the other inputs.
 std::vector<int> fix_shape_operands(onnx::ModelProto& model,
                                     const std::vector<onnx::TensorProto>& inputs);
 

@@ -18,7 +18,7 @@ struct Compiled {
   int first_kernel = 0;  // position of its first program in the module
 };
 
-// Buffers of one case: an arena full of NaN but for what must be zero, and the weights.
+// Buffers of one case: an arena of NaN, with zeros where required, and the weights.
 struct Buffers {
   int arena = -1, weights = -1;
 };

@@ -1,5 +1,5 @@
-// Many small graphs in machine code at once: each compiled by the compiler's own first choice, the
-// kernels of a batch built by one load, every case then run on a poisoned arena of its own.
+// Runs many small graphs in machine code. Each is compiled to the compiler's first choice; one load
+// builds the kernels of a batch; each case runs on a poisoned arena of its own.
 #pragma once
 
 #include <span>
@@ -21,8 +21,7 @@ struct MachineCase {
   std::string name;
   const ir::Graph* graph = nullptr;
   std::vector<MachineRun> runs;
-  std::string ended_early{};  // what the runtime said of a loop that the driver did not run to its
-                              // end: no outputs then
+  std::string ended_early{};  // message of a loop that the driver did not finish: no outputs then
 };
 
 // Errors: a graph that no program computes (with the case's name), kernels that do not build.

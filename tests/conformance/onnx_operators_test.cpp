@@ -1,9 +1,9 @@
-// Every case of ONNX's operator test data: imported, evaluated in float64, compiled by the
-// compiler's own first choice and run in machine code, each compared with the outputs of ONNX's
-// reference by its own runner's rule, |y - want| <= 1e-7 + 1e-3 |want|.
+// Every case of ONNX's operator test data is imported, evaluated in float64, compiled and run in
+// machine code. Results are compared with ONNX's reference by the rule of its own runner,
+// |y - want| <= 1e-7 + 1e-3 |want|.
 //
-// What is not supported stands in onnx_unsupported.yaml with its reason and what the importer says;
-// a case that is listed and works fails, as does one that is refused and not listed.
+// onnx_unsupported.yaml lists unsupported cases with the importer's message. A listed case that
+// works fails, as does a refused one that is not listed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,7 @@
 namespace assay::test {
 namespace {
 
-// A million iterations in a group: what a driver that ends loops early may refuse, with those
-// words.
+// A million iterations in a group: a driver that ends loops early may refuse it, with this message.
 const std::set<std::string> kLongLoops = {
     "pytorch-converted/test_MaxPool1d_stride_padding_dilation",
     "pytorch-converted/test_MaxPool2d_stride_padding_dilation"};
@@ -55,7 +54,7 @@ bool near(double got, double want) {
   return got == want || std::abs(got - want) <= kAbsolute + kRelative * std::abs(want);
 }
 
-// What differs between the outputs found and wanted; empty: nothing.
+// The difference between outputs found and wanted; empty: none.
 std::string difference(const std::vector<std::vector<double>>& found,
                        const std::vector<OnnxTensor>& want) {
   if (found.size() < want.size()) return "there are fewer outputs";
@@ -72,7 +71,7 @@ std::string difference(const std::vector<std::vector<double>>& found,
 
 std::vector<float> floats_of(const OnnxTensor& t) { return {t.values.begin(), t.values.end()}; }
 
-// Zeros for what nothing reads: operands that only lend their type have data of any size.
+// Zeros for unread operands: those that only give a type have data of any size.
 std::vector<float> input_of(const ir::Graph& g, size_t i, const onnx::TensorProto& data) {
   const int id = g.inputs[i];
   if (!ir::consumers_of(g, id).empty()) return floats_of(decode(data));
@@ -80,7 +79,7 @@ std::vector<float> input_of(const ir::Graph& g, size_t i, const onnx::TensorProt
                             0);
 }
 
-// A case that was imported, with the values of each of its sets.
+// An imported case, with the values of each of its sets.
 struct Imported {
   std::string name;
   ir::Graph graph;

@@ -1,8 +1,7 @@
-// The whole way to machine code: 600 random operators (extents with primes and ones; matmul,
-// convolution, depthwise, elementwise, reductions; residual and activation epilogues), each by the
-// compiler's own first choice (where lanes are threads every second one by any program of a few
-// waves), built by the device, run on poisoned and guarded buffers, and held to the float64
-// reference by
+// 600 random operators in machine code: matmul, convolution, depthwise, elementwise and reductions,
+// with residual and activation epilogues, and extents of primes and ones. Each is the compiler's
+// first choice; where lanes are threads, every second one is a random program of a few waves. They
+// run on poisoned and guarded buffers, and are compared with the float64 reference:
 //   |y - ref| <= 4 K eps sum |a||b|      (K terms, eps of f32)
 #include <gtest/gtest.h>
 
@@ -49,7 +48,7 @@ double terms(const ir::Program& p) {
   return k;
 }
 
-// A small machine, reached through an api of a real one; where lanes are threads, the real one.
+// A small machine with the api of a real one; where lanes are threads, the real one.
 hwdesc::Target small_target(const hwdesc::Target& through, int width, int units) {
   if (hwdesc::threads_of(through) > 1) return through;
   return {small_cpu(width, units).profile, through.api, through.dialect};

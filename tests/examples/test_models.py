@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Tests of examples/models. Run as it is; ASSAY_SLOW=1 runs the slow ones instead of the others.
 
-What needs onnx or onnxruntime runs in the virtual environment of scripts/venv.sh if there is one, else is skipped.
+Tests that need onnx or onnxruntime run in the virtual environment of scripts/venv.sh, or are
+skipped without one.
 """
 
 import hashlib
@@ -54,8 +55,8 @@ needs_runtime = unittest.skipUnless(
 fast = unittest.skipIf(SLOW, "not slow")
 slow = unittest.skipUnless(SLOW, "slow: ASSAY_SLOW=1")
 
-# The same input gives the same bytes on every machine and with every writer. Whoever changes a rule, a name or the
-# generator on purpose puts the new value here.
+# The same input gives the same bytes on every machine and with every writer. Update these after an
+# intended change of a rule, a name or the generator.
 RESNET50_SHA256 = "504391f1c5f27476b75e2fa3bba902e0df1cfd82c66b0e6cfabd3b2392651038"
 MOBILENETV2_SHA256 = "05038022d4457684f96f248a9fdec4ad10d89c550141c47aab7b457796f055e9"
 TINY_BERT_SHA256 = "3ac3ceaedc61e584da50adfffca762762d899c09c3ad34e255d0180f297ff44e"
@@ -141,14 +142,14 @@ class Folder(unittest.TestCase):
 @fast
 class Generator(unittest.TestCase):
     def test_known_values(self):
-        """For those who write the generator in another language."""
+        """Check values for the generator in other languages."""
         self.assertEqual(counter_rng.fnv("x"), KNOWN["fnv"])
         self.assertEqual(counter_rng.key(0, "x"), KNOWN["key"])
         values = struct.unpack("<4f", counter_rng.uniform(0, "x", 4))
         self.assertEqual(list(values), KNOWN["values"])
 
     def test_scalar_formula(self):
-        """The text of the header, computed as it is written there."""
+        """The formula of the module's docstring."""
         start = counter_rng.key(7, "conv/w")
         for i, value in enumerate(
             struct.unpack("<9f", counter_rng.uniform(7, "conv/w", 9, 0.25, 0.3))
@@ -322,7 +323,7 @@ class TinyBert(Folder):
         )
 
     def reference(self, path):
-        """What ONNX Runtime answers, and the files of its inputs and outputs, each one after the other."""
+        """The files of ONNX Runtime's inputs and outputs, each file all tensors concatenated."""
         folder = self.path("reference")
         run("reference.py", path, "--output-dir", folder)
         files = {}

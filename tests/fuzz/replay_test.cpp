@@ -1,4 +1,4 @@
-// Every file of corpus/, what fuzzing found included, through the function that fuzzing feeds.
+// Runs each fuzz target on every file of corpus/, which holds the inputs that fuzzing found.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace assay::fuzz {
 
 namespace {
 
-// A message must render, and an answer that is no answer must say why.
+// A result without a value must hold an error, and its messages must render.
 template <class T>
 bool answered(const Result<T>& r) {
   if (r.ok()) return true;

@@ -1,6 +1,5 @@
-// What is fed with hostile bytes: each function reads the bytes as one kind of file and, where they
-// are one, checks what must then hold. It aborts on a broken promise; complaints about the bytes
-// are fine.
+// Fuzz targets. Each function reads bytes as one kind of file and checks the post-conditions where
+// they are accepted. It aborts when one fails; errors about the bytes are fine.
 #pragma once
 
 #include <span>

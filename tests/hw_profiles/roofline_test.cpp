@@ -1,6 +1,5 @@
-// Every profile of the library predicts: a matrix product and an elementwise operator are never
-// faster than the roofline of that very profile, worked out here from its text alone, and not
-// absurdly slower.
+// Every profile of the library predicts. A matrix product and an elementwise operator are never
+// faster than the profile's roofline, computed here independently, and not absurdly slower.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,8 +13,7 @@ namespace {
 
 using hwdesc::Profile;
 
-constexpr double kSlowest =
-    20;  // times the roofline; a profile that is read wrongly is off by more
+constexpr double kSlowest = 20;  // times the roofline; a misread profile is off by more
 
 double instances(const Profile& p, const std::string& per) {
   double n = 1;
@@ -34,7 +32,7 @@ double hertz(const Profile& p, const std::string& clock) {
   return 1;  // counted per second
 }
 
-// Multiply-adds per second through the pipe that the profile names for them, at the highest clock.
+// Multiply-adds per second of their pipe at the highest clock.
 double peak(const Profile& p) {
   for (const hwdesc::ComputeOp& c : p.compute) {
     if (c.op != "fma" || c.dtype != "f32" || !c.mode.empty()) continue;
@@ -48,7 +46,7 @@ double peak(const Profile& p) {
   return 1;
 }
 
-// The best that the memory which holds the tensors is said to do, in either direction.
+// The highest bandwidth of the memory that holds the tensors, in either direction.
 double bandwidth(const Profile& p) {
   double best = 0;
   for (const hwdesc::MemoryLevel& m : p.memory) {
@@ -87,7 +85,7 @@ TEST_P(Roofline, matmul) {
   EXPECT_LE(seconds, kSlowest * floor);
 }
 
-// 128 MiB read and written: more than any cache of the library holds, less than its smallest
+// 128 MiB read and written: more than the largest cache of the library, less than its smallest
 // memory.
 TEST_P(Roofline, relu) {
   const double floor = 2 * 4.0 * (1 << 24) / bandwidth(profile_);

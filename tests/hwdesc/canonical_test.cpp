@@ -1,4 +1,4 @@
-// The identity of a profile: how its file is written does not matter, what it says does.
+// The identity of a profile depends on its content, not on how its file is written.
 #include "hwdesc/canonical.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Canonical, what_is_said_does_matter) {
   EXPECT_NE(hash, hash_of(read(varied("source: measured", "source: paper"))));
 }
 
-// Entries of maps and of lists found by key may come in any order; memory and topology may not.
+// Entries of maps and keyed lists may be in any order, but those of memory and topology may not.
 void shuffle(yaml::Node& node, const std::string& key) {
   const auto swap_some = [](auto& list) {
     for (size_t i = 0; i + 1 < list.size(); ++i)

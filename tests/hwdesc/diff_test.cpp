@@ -13,7 +13,7 @@ Profile profile_of(const std::string& text) {
   return *p;
 }
 
-// The differences from the small profile when `from` in its text reads `to`.
+// The differences from the small profile with `from` replaced by `to`.
 std::string differences(const std::string& from, const std::string& to) {
   return print_diff(diff(profile_of(small_profile()), profile_of(varied(from, to))));
 }
@@ -57,7 +57,7 @@ TEST(Diff, CyclesAreTimesWhereTheClockIsKnown) {
       << "2 GHz";
 }
 
-// A driver that says no clock leaves times, another one ticks.
+// Times are compared with ticks of a known clock: a driver may not report its clock.
 TEST(Diff, TicksOfAnUnknownClockAreNotTold) {
   Profile ticks = profile_of(varied("latency: 5 cycles@core", "latency: 5 cycles@core"));
   const Profile times = profile_of(varied("latency: 5 cycles@core", "latency: 5 ns"));

@@ -1,4 +1,4 @@
-// `extends`: merging by key, removing, origins that stay, cycles.
+// `extends`: merging by key, removal, origins of inherited values, cycles.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// The profiles that come with Assay: found, well-formed, complete enough to predict.
+// The embedded profiles are found, well-formed and complete enough for predictions.
 #include "hwdesc/library.h"
 
 #include <gtest/gtest.h>

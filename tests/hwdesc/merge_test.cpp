@@ -41,7 +41,7 @@ TEST(Merge, AProfileWithItselfIsItself) {
   const Merged m = merge(with_api("cpp"), with_api("cpp"));
   EXPECT_EQ(print_profile(m.profile), print_profile(with_api("cpp")));
   EXPECT_TRUE(m.conflicts.empty());
-  EXPECT_TRUE(m.dirty_remote_rfo.empty());
+  EXPECT_TRUE(m.added.empty());
 }
 
 TEST(Merge, BringsTheOtherApi) {
@@ -50,7 +50,7 @@ TEST(Merge, BringsTheOtherApi) {
   EXPECT_EQ(m.profile.apis[0], with_api("cpp").apis[0]);
   EXPECT_EQ(m.profile.apis[1], with_api("opencl").apis[0]);
   EXPECT_TRUE(m.conflicts.empty());
-  EXPECT_THAT(m.dirty_remote_rfo, testing::ElementsAre("apis.opencl"));
+  EXPECT_THAT(m.added, testing::ElementsAre("apis.opencl"));
   const auto again = parse_profile(print_profile(m.profile), "m.yaml", no_library);
   ASSERT_TRUE(again.ok()) << render(again.diags());
   EXPECT_FALSE(has_error(check(*again))) << render(check(*again));
@@ -63,10 +63,10 @@ TEST(Merge, FillsWhatTheFirstDoesNotKnowAndKeepsWhatItKnows) {
   EXPECT_EQ(m.profile.memory[1].bandwidth.write.value->v, 40e9);
   EXPECT_EQ(m.profile.memory[1].bandwidth.read.value->v, 50e9) << "the first's own stays";
   EXPECT_TRUE(m.conflicts.empty()) << "a rate seen through another api is no conflict";
-  EXPECT_THAT(m.dirty_remote_rfo, Contains("memory.dram.bandwidth.write"));
+  EXPECT_THAT(m.added, Contains("memory.dram.bandwidth.write"));
 }
 
-// A value that names no origin has its profile's; in another profile it has to name it.
+// A value with its profile's default origin names it explicitly in another profile.
 TEST(Merge, ValuesKeepTheirOrigin) {
   Profile second = small();
   second.source = Origin::datasheet;
@@ -77,8 +77,8 @@ TEST(Merge, ValuesKeepTheirOrigin) {
   EXPECT_EQ(m.profile.pipes[1].rate.source, Origin::datasheet);
 }
 
-// One key stands for two sources: what is taken still cites its own, and what nothing cites stays
-// away.
+// Where one key names two sources, added values still cite their own. Uncited sources are not
+// added.
 TEST(Merge, ValuesKeepTheirReferences) {
   const auto citing = [](const std::string& text, const std::string& pipe) {
     Profile p = small();
@@ -135,9 +135,9 @@ TEST(Merge, OneMoreCacheIsAConflict) {
   ASSERT_EQ(undecided.conflicts.size(), 1U);
   EXPECT_EQ(undecided.conflicts[0].path, "memory.l2");
   EXPECT_EQ(undecided.profile.memory.size(), 2U);
-  const Merged taken = merge(small(), second, Prefer::second);
-  ASSERT_EQ(taken.profile.memory.size(), 3U);
-  EXPECT_EQ(taken.profile.memory[1].name, "l2") << "between the levels it lay between";
+  const Merged preferred = merge(small(), second, Prefer::second);
+  ASSERT_EQ(preferred.profile.memory.size(), 3U);
+  EXPECT_EQ(preferred.profile.memory[1].name, "l2") << "between the levels it lay between";
 }
 
 TEST(Merge, APathThroughACacheThatIsNotTakenIsNotTakenEither) {
@@ -148,7 +148,7 @@ TEST(Merge, APathThroughACacheThatIsNotTakenIsNotTakenEither) {
   const Merged first = merge(small(), profile_of(text), Prefer::first),
                second = merge(small(), profile_of(text), Prefer::second);
   EXPECT_TRUE(first.profile.paths.empty());
-  EXPECT_THAT(first.dirty_remote_rfo, testing::Not(Contains("paths.constant")));
+  EXPECT_THAT(first.added, testing::Not(Contains("paths.constant")));
   EXPECT_FALSE(has_error(check(first.profile))) << render(check(first.profile));
   ASSERT_EQ(second.profile.paths.size(), 1U);
   EXPECT_EQ(second.profile.paths[0].through, std::vector<std::string>{"constant_l1"});
@@ -205,7 +205,7 @@ std::vector<std::string> disputed(const Merged& m) {
   return out;
 }
 
-// Probed: a processor itself and through PoCL, whose vectors are the same.
+// A processor probed directly and through PoCL, with the same vectors.
 TEST(Merge, OneMachineThroughTwoApisIsOneMachine) {
   for (const bool turned : {false, true}) {
     const Merged m = turned ? merge(recorded("opencl"), recorded("cpu"))
@@ -216,7 +216,7 @@ TEST(Merge, OneMachineThroughTwoApisIsOneMachine) {
   }
 }
 
-// Lavapipe drives the same vectors as threads, and others used the machine.
+// Lavapipe runs the same vectors as threads, and the probe was disturbed.
 TEST(Merge, WhatAnotherApiSeesDifferentlyIsNamed) {
   const std::vector<std::string> expected = {"topology.unit.count",  "execution.lanes.style",
                                              "memory.l2.capacity",   "memory.l3.capacity",

@@ -13,7 +13,7 @@ namespace {
 
 Profile small() { return *parse_profile(small_profile(), "p.yaml", no_library); }
 
-// What the override changes, as a diff; or its complaint.
+// The diff that an override causes, or its error.
 std::string effect(const std::string& text) {
   const auto p = apply_override(small(), text);
   if (!p.ok()) return render(p.diags());

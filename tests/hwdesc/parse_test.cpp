@@ -1,4 +1,4 @@
-// Reading profiles: what is accepted, and the whole text of what is not.
+// Reading profiles: what is accepted, and the whole text of errors.
 #include "hwdesc/parse.h"
 
 #include <gtest/gtest.h>

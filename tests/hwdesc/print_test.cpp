@@ -1,4 +1,4 @@
-// Printing: a golden page, and every profile one can build comes back as it was.
+// Printing: a golden text, and random profiles round-trip.
 #include "hwdesc/print.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(Print, a_small_profile) {
       "  - {op: fma, dtype: f32, pipe: fma, latency: 4 cycles@core}\n");
 }
 
-// Fills every field of a profile with something random; not a sensible chip.
+// Fills every field with random values; not a sensible chip.
 class Fill {  // visitor
  public:
   template <class M>

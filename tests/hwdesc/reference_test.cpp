@@ -1,4 +1,5 @@
-// docs/profile.md is what the field table says, and its examples show every field.
+// docs/profile.md equals the page generated from the field table, and its examples show every
+// field.
 #include "hwdesc/reference.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +72,7 @@ void flatten(const std::vector<FieldNode>& tree, const std::string& path,
 
 TEST(Reference, the_example_gives_every_field) {
   Profile p = example();
-  p.source = Origin::fitted;  // its default can not be told from one that is given
+  p.source = Origin::fitted;  // differs from the default, so that it counts as given
   std::set<std::string> given, all;
   Given visitor(given);
   fields(visitor, p);

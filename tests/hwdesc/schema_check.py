@@ -1,7 +1,7 @@
 """Validates every *.yaml of a folder against its schema.json with the jsonschema package.
 
-Prints {file: complaints, one a line, empty for none}. YAML is read as editors read it (the core schema of
-YAML 1.2): `yes` and dates are text.
+Prints {file: errors, one a line, empty for none}. YAML is read as editors read it (the core schema
+of YAML 1.2): `yes` and dates are text.
 """
 
 import json

@@ -1,4 +1,4 @@
-// The JSON Schema, judged by a validator that knows nothing of us (schema_check.py, jsonschema).
+// The JSON Schema, checked with an independent validator (schema_check.py, jsonschema).
 #include "hwdesc/schema.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class SchemaTest : public testing::Test {
     std::ofstream(dir_ / (name + ".yaml")) << text;
   }
 
-  // By file: the first complaint of the validator, empty for none.
+  // By file: the first error of the validator, empty for none.
   nlohmann::json verdicts() {
     const std::string out = (dir_ / "verdicts.json").string();
     const std::string command = "/usr/bin/python3 " + std::string(ASSAY_SOURCE_DIR) +
@@ -59,7 +59,7 @@ struct Case {
   const char* complaint;  // a part of what the validator says
 };
 
-// Each is refused by the reader too: the schema asks nothing that the format does not ask.
+// The reader refuses each of them too: the schema is not stricter than the format.
 TEST_F(SchemaTest, broken_profiles_are_refused) {
   const Case cases[] = {
       {"schema: assay/profile/1", "schema: assay/profile/2", "assay/profile/1"},
@@ -102,7 +102,7 @@ TEST_F(SchemaTest, broken_profiles_are_refused) {
   }
 }
 
-// What a parent gives need not be given again.
+// Fields that a parent gives are not required again.
 TEST_F(SchemaTest, a_profile_that_extends_may_be_short) {
   const std::string body = "schema: assay/profile/1\nmemory: [{name: hbm, capacity: 80 GB}]\n";
   add("with", body + "extends: nvidia/a100-sxm4-40gb\n");

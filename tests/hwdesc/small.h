@@ -1,4 +1,4 @@
-// A small valid profile for tests to vary, and what its reading says.
+// A small valid profile for tests to vary, and the errors of reading it.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ inline std::string small_profile() {
          "  - name: dram\n"  // 11
          "    per: device\n"
          "    managed: explicit\n"
-         "    latency: {value: 90 ns, low: 80 ns, high: 110 ns, n: 30, source: measured, ref: ds}\n"  // 14
+         "    latency: {value: 90 ns, low: 80 ns, high: 110 ns, n: 30, source: measured, ref: ds}\n"
          "    bandwidth: {read: 50 GB/s, write: {value: unknown, note: not tried}}\n"
          "compute:\n"
          "  - {op: fma, dtype: f32, pipe: fma, latency: 4 cycles@core}\n";

@@ -1,4 +1,4 @@
-// Words of other tools and habits: refused, with what to write instead.
+// Names of other tools are refused with this format's name as hint.
 #include "hwdesc/spellings.h"
 
 #include <gtest/gtest.h>
@@ -121,7 +121,7 @@ TEST(Spellings, foreign_keys_and_words_are_refused_with_the_right_one) {
   }
 }
 
-// A unit of the wrong kind says which one was meant.
+// A unit of the wrong kind gives the right unit as hint.
 TEST(Spellings, foreign_units) {
   const Case cases[] = {
       {"50 GB/s", "50 GBps", "unknown unit 'GBps'", "GB/s"},
@@ -158,7 +158,7 @@ TEST(Spellings, a_decimal_cache_is_warned_of) {
   EXPECT_EQ(render(check(decimal)), "");
 }
 
-// No row may shadow a field of the format: a correct key is never called foreign.
+// No row may shadow a field of the format.
 TEST(Spellings, correct_words_are_not_foreign) {
   for (const char* word : {"f16", "f32", "f64", "bf16", "i8", "i32"})
     EXPECT_EQ(spelling_of_word("dtype", word), "") << word;

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 
 #include "tests/ir/graph_samples.h"
@@ -197,30 +195,6 @@ TEST(Evaluate, WrongInputsAreErrors) {
   const auto result = evaluate(g, inputs);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(render(result.diags()), "error: input b has 11 elements, 12 are needed\n");
-}
-
-void report_speed(const Graph& g) {
-  const auto inputs = samples::inputs_for(g);
-  const auto start = std::chrono::steady_clock::now();
-  ASSERT_TRUE(evaluate(g, inputs).ok());
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::printf("  %s: %.0f M points/s\n", g.name.c_str(), points_of(g.nodes[0]) / seconds * 1e-6);
-}
-
-// A figure to read, not a check: timing belongs in bench/.
-TEST(Evaluate, PrintsItsSpeed) {
-  Graph g = samples::matmul(256, 256, 256);
-  report_speed(g);
-  for (samples::ConvShape c : {samples::ConvShape{64, 64, 56, 3, 1, 1},
-                               {512, 512, 7, 3, 1, 1},
-                               {512, 256, 7, 1, 1, 0},
-                               {3, 64, 224, 7, 2, 3}}) {
-    g = samples::conv(c);
-    g.name = "conv " + std::to_string(c.channels) + "x" + std::to_string(c.size) + " kernel " +
-             std::to_string(c.kernel);
-    report_speed(g);
-  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Small graphs that the tests of ir share.
+// Small graphs for the tests of ir.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline int add_tensor(Graph& g, std::string name, std::vector<int64_t> shape) {
   return static_cast<int>(g.tensors.size()) - 1;
 }
 
-// c[m, n] = sum(k) a[m, k] * b[k, n]
+// c[m, n] = sum(k) a[m, k] * b[k, n].
 inline Graph matmul(int64_t m, int64_t n, int64_t k) {
   Graph g;
   g.name = "matmul";
@@ -33,7 +33,7 @@ struct ConvShape {
   int64_t channels = 1, filters = 1, size = 1, kernel = 1, stride = 1, pad = 0;
 };
 
-// y[n,o,y,x] = sum(c,r,s) x[n, c, stride*y + r - pad, stride*x + s - pad] * w[o, c, r, s]
+// y[n,o,y,x] = sum(c,r,s) x[n, c, stride*y + r - pad, stride*x + s - pad] * w[o, c, r, s].
 inline Graph conv(ConvShape c) {
   Graph g;
   g.name = "conv";

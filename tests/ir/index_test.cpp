@@ -1,4 +1,4 @@
-// Which values an index takes on.
+// The values of an index over ranges of its variables.
 #include "ir/index.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Reach, PositionsThatAStrideLeavesOut) {
   EXPECT_EQ(reach_of(constant(7), {}), (Reach{1, 1, 1}));
 }
 
-// Of random strides, negative and dilated ones too, against the values themselves.
+// Random strides, negative and dilated ones too, against enumeration.
 TEST(Reach, HoldsAllValues) {
   std::mt19937 rng(5);
   const auto below = [&](int n) { return static_cast<int64_t>(rng() % static_cast<unsigned>(n)); };
@@ -57,7 +57,7 @@ TEST(Reach, HoldsAllValues) {
   }
 }
 
-// A window that slides over an axis: a stride, and a dilation of what it covers.
+// A sliding window over an axis, with stride and dilation.
 TEST(Reach, CountsWhatWindowsTouch) {
   for (int64_t stride = 1; stride <= 7; ++stride)
     for (int64_t dilation = 1; dilation <= 3; ++dilation)

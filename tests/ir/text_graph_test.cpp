@@ -6,6 +6,7 @@
 
 #include "ir/element.h"
 #include "ir/program.h"
+#include "tests/ir/damaged_input.h"
 #include "tests/ir/graph_samples.h"
 
 namespace assay::ir {
@@ -48,7 +49,8 @@ TEST(TextGraph, AMatmulByHand) {
 }
 
 TEST(TextGraph, PrintsCanonically) {
-  EXPECT_EQ(print_graph(samples::conv({3, 5, 11, 7, 2, 3})), R"(schema: assay/graph/1
+  EXPECT_EQ(print_graph(samples::conv({3, 5, 11, 7, 2, 3})),
+            R"(schema: assay/graph/1
 name: conv
 tensors:
   x: f32 1x3x11x11
@@ -57,7 +59,9 @@ tensors:
 inputs: [x, w]
 outputs: [y]
 nodes:
-  - {name: conv1, op: conv, out: "y[n, o, y, x]", axes: {n: 1, o: 5, y: 6, x: 6, c: 3, r: 7, s: 7}, combine: sum, body: "x[n, c, 2*y + r - 3, 2*x + s - 3 : guard 0] * w[o, c, r, s]"}
+  - {name: conv1, op: conv, out: "y[n, o, y, x]", axes: )"
+            R"({n: 1, o: 5, y: 6, x: 6, c: 3, r: 7, s: 7}, combine: sum, )"
+            R"(body: "x[n, c, 2*y + r - 3, 2*x + s - 3 : guard 0] * w[o, c, r, s]"}
 )");
 }
 
@@ -127,7 +131,8 @@ constexpr const char* kLookup = R"(schema: assay/graph/1
 name: words
 inputs: {table: f32 100x8, ids: f32 2x5, more: f32 5}
 nodes:
-  - {op: gather, out: "y[b, t, j]", axes: {b: 2, t: 5, j: 8}, body: "table[ids[b, t], j] + table[more[t], 2] * ids[b, t]"}
+  - {op: gather, out: "y[b, t, j]", axes: {b: 2, t: 5, j: 8}, )"
+                                R"(body: "table[ids[b, t], j] + table[more[t], 2] * ids[b, t]"}
 outputs: [y]
 )";
 
@@ -175,19 +180,34 @@ TEST(TextGraph, AllFaultsAtOnce) {
   EXPECT_EQ(g.diags().size(), 3u);
 }
 
-TEST(TextGraph, DamagedTextNeverCrashes) {
+constexpr const char* kDamage = "{}[]:,\"'-+*/%()$0123456789xyncors \n#&!.\\";
+
+TEST(TextGraph, TruncatedAndDamagedTextGivesErrorsOrAGraph) {
   std::mt19937 random(3);
+  const std::string alphabet = kDamage;
   const std::string whole = print_graph(samples::conv({3, 5, 11, 7, 2, 3})) +
                             print_graph(samples::matmul(3, 4, 5)).substr(30) +
                             std::string(kLookup).substr(60);
-  const std::string alphabet = "{}[]:,\"'-+*/%()$0123456789xyncors \n#&!.\\";
   for (int i = 0; i < 3000; ++i) {
     std::string text = whole.substr(0, 30 + random() % (whole.size() - 30));
     for (int k = 0; k < 4; ++k) text[random() % text.size()] = alphabet[random() % alphabet.size()];
-    const Result<Graph> g = parse_graph(text, "g.yaml");
-    if (!g.ok()) continue;
-    EXPECT_EQ(render(verify(*g)), "");
+    samples::expect_errors_or_round_trip(parse_graph(text, "g.yaml"));
   }
+}
+
+TEST(TextGraph, DamagedTextGivesErrorsOrAGraph) {
+  std::mt19937 random(4);
+  const std::string alphabet = kDamage;
+  const std::string whole[] = {print_graph(samples::conv({3, 5, 11, 7, 2, 3})), kMatmul, kLookup};
+  int accepted = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = whole[i % 3];
+    for (int k = 0; k < 1 + i % 2; ++k)
+      text[random() % text.size()] = alphabet[random() % alphabet.size()];
+    accepted += samples::expect_errors_or_round_trip(parse_graph(text, "g.yaml"));
+  }
+  EXPECT_GT(accepted, 100);
+  EXPECT_LT(accepted, 2900);
 }
 
 Program tiled_matmul() {
@@ -243,16 +263,19 @@ TEST(TextProgram, FaultsNameTheField) {
   EXPECT_NE(render(p.diags()).find("found -1, expected 1 to"), std::string::npos);
 }
 
-TEST(TextProgram, DamagedTextNeverCrashes) {
+TEST(TextProgram, DamagedTextGivesErrorsOrAProgram) {
   std::mt19937 random(5);
   const std::string whole = print_program(tiled_matmul());
   const std::string alphabet = "{}[]:,\"-+*/%()0123456789mnkabc ";
+  int accepted = 0;
   for (int i = 0; i < 3000; ++i) {
     std::string text = whole;
-    for (int k = 0; k < 3; ++k)
+    for (int k = 0; k < 1 + i % 3; ++k)
       text[30 + random() % (text.size() - 30)] = alphabet[random() % alphabet.size()];
-    (void)parse_program(text, "p.yaml");
+    accepted += samples::expect_errors_or_round_trip(parse_program(text, "p.yaml"));
   }
+  EXPECT_GT(accepted, 100);
+  EXPECT_LT(accepted, 2900);
 }
 
 }  // namespace

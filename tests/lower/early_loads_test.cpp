@@ -1,4 +1,4 @@
-// Loads of threads' kernels stand together, and no load passes a store to its buffer.
+// Loads of threads' kernels are grouped, and none moves past a store to its buffer.
 #include "lower/early_loads.h"
 
 #include <gtest/gtest.h>

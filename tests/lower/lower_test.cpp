@@ -27,7 +27,7 @@ TEST(Lower, RandomProgramsComputeWhatTheReferenceComputes) {
   }
 }
 
-// A program's waves, and whether they share what is staged and reach past the end of an axis.
+// A program's waves, whether they share staged operands, and whether they compute past the end.
 struct Seen {
   int of_waves = 0, shared = 0, past_the_end = 0;
   void add(const ir::Program& p) {
@@ -156,8 +156,8 @@ TEST(Lower, RandomProgramsAreVerified) {
   }
 }
 
-// A bias per column is the same for all rows: where rows are walked innermost it stays in registers
-// all through the reductions.
+// A bias per column is the same for all rows. Where rows are walked innermost, it stays in
+// registers during the reductions.
 TEST(Lower, EpilogueOperandsThatStayTheSameTakeRegisters) {
   const Result<ir::Graph> g = ir::parse_graph(R"(schema: assay/graph/1
 name: biased
@@ -249,8 +249,8 @@ TEST(Lower, GroupsOfWavesKeepToTheLimits) {
   EXPECT_TRUE(has(faults(other, small_gpu(8)), "an operand is staged inside of a wave's tile"));
 }
 
-// Panels of eight columns, and a tensor in blocks of eight: no place in either is found by
-// dividing, also where the tensor ends inside of a copy.
+// Panels of eight columns, and a tensor in blocks of eight: addresses need no division, even where
+// the tensor ends inside a copy.
 TEST(Lower, CopiesGoBlockByBlock) {
   const ir::Layout blocks{{{1, 8, 0}, {0, 1, 0}, {1, 1, 8}}, {}};
   for (const bool source : {false, true}) {
@@ -291,8 +291,7 @@ double loads_of(const ir::Program& p, size_t buffer) {
   return a.vector_loads + a.splats + a.gathered_lanes;
 }
 
-// Neighbouring outputs of a filter read the same elements: a tile that holds all of both reads each
-// once.
+// Neighbouring outputs of a filter read the same elements, so a tile of both loads each once.
 TEST(Lower, OverlappingReadsAreLoadedOncePerTile) {
   const std::string filter = R"(
 inputs: {x: f32 12, w: f32 3}
@@ -306,12 +305,13 @@ outputs: [y]
   EXPECT_EQ(loads_of(plain(filter, {all, {"registers", {10, 1}, {0, 1}}}), 0), 3 * 10);
 }
 
-// A mean per row stays in a register while the loop over its columns runs, not while rows go by.
+// A mean per row stays in a register during the loop over columns, not during the loop over rows.
 TEST(Lower, OperandsThatALoopDoesNotMoveAreLoadedBeforeIt) {
   const std::string squares = R"yaml(
 inputs: {x: f32 6x20, mean: f32 6}
 nodes:
-  - {op: squares, out: "y[i]", axes: {i: 6, j: 20}, combine: sum, body: "(x[i, j] - mean[i]) * (x[i, j] - mean[i])"}
+  - {op: squares, out: "y[i]", axes: {i: 6, j: 20}, combine: sum, )yaml"
+                              R"yaml(body: "(x[i, j] - mean[i]) * (x[i, j] - mean[i])"}
 outputs: [y]
 )yaml";
   const std::string shifted = R"(
@@ -342,7 +342,7 @@ ir::Kernel product_of(int width, int rows, const hwdesc::Target& target) {
   return std::move(k).value();
 }
 
-// The loops inside which there is none, in their order.
+// The innermost loops, in order.
 void innermost_of(const ir::Block& block, std::vector<const ir::For*>& out) {
   for (const ir::Stmt& s : block)
     if (const auto* loop = std::get_if<ir::For>(&s.node)) {
@@ -370,7 +370,7 @@ TEST(Lower, ShortStepsOfAReductionAreUnrolled) {
   EXPECT_EQ(unrolled(product_of(8, 1, small_gpu(8))), 0) << "a thread's compiler knows better";
 }
 
-// Something may have been stored between two equal loads, by the loop that they stand in as well.
+// A store between two equal loads, also by an earlier iteration, keeps the second load.
 TEST(Lower, LoadsAreRepeatedAfterStores) {
   ir::Value load = lower::reg_value(0, 1);
   load.op = ir::ValueOp::splat;

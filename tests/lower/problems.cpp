@@ -79,7 +79,7 @@ ir::Graph random_lookup(std::mt19937& rng, int64_t rows, int64_t columns, int64_
   return g;
 }
 
-// Squares of what lies around a mean per row: one operand moves with both axes, one with the outer.
+// Squared deviations from a mean per row: one operand moves with both axes, one with the outer.
 ir::Graph around_means(int64_t rows, int64_t columns) {
   const std::string i = std::to_string(rows), j = std::to_string(columns);
   Result<ir::Graph> g = ir::parse_graph(
@@ -168,8 +168,8 @@ void add_epilogue(ir::Graph& g, std::mt19937& rng) {
   g.outputs = {g.nodes.back().output};
 }
 
-// Some extents of the outer tiles drawn anew, each a multiple of the register tile's that divides
-// the enclosing one or lies in a whole axis.
+// Redraws some extents of outer tiles. Each is a multiple of the register tile's and divides the
+// enclosing one, unless that is the whole axis.
 ir::Program shaken(ir::Program p, std::mt19937& rng) {
   const ir::Node& anchor = p.graph.nodes[0];
   for (size_t l = 0; l + 1 < p.tiles.size(); ++l) {
@@ -307,7 +307,7 @@ ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::
     return p;
   };
   for (;;) {
-    // Half of the time one whose waves share what they stage, if there is any: these are few.
+    // Half of the time one whose waves share staged operands, if there is any: these are few.
     const auto shares = [](const compiler::Choice& c) {
       return c.wave_groups && !c.staged.empty();
     };
@@ -337,7 +337,7 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19
     std::vector<float> v(
         static_cast<size_t>(ir::elements(p.graph.tensors[static_cast<size_t>(t)])));
     for (float& x : v) x = uniform(rng);
-    // Positions in tables of up to 37: most inside, some counted from the end, some outside.
+    // Positions in tables of up to 37: most inside, some negative, some outside.
     for (const ir::Read& r : p.graph.nodes[0].reads)
       if (r.lookup && p.graph.nodes[0].reads[static_cast<size_t>(r.lookup->read)].tensor == t)
         for (float& x : v) x = static_cast<float>(std::floor(uniform(rng) * 40));

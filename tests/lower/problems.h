@@ -1,5 +1,5 @@
-// Random small tensor programs for the tests of lowering and of the model: problems with primes and
-// ones in their shapes, and every program that construction would consider for them.
+// Random small tensor programs for tests of lowering and of the model. Shapes hold primes and ones;
+// programs are choices of construction or random legal ones.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,7 @@ namespace assay::test {
 // A made-up CPU: `width` lanes, `units` units, 32 registers, three caches.
 hwdesc::Target small_cpu(int width, int units);
 
-// A made-up GPU: waves of `width` lanes that are threads, 4 units with a memory of their groups'
-// own.
+// A made-up GPU: waves of `width` lanes that are threads, and 4 units with a scratchpad each.
 hwdesc::Target small_gpu(int width);
 
 // A random problem of a random kind; its name says which.

@@ -1,7 +1,9 @@
-// Copies of staged operands are passes of their own.
+// Copies of staged operands are loops of their own.
 #include "model/copies.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "ir/text_layout.h"
 #include "model/closed_form.h"
@@ -15,8 +17,8 @@ constexpr char kInOrder[] = "[1/16, 0, 1%16]", kTurned[] = "[1, 0]";
 
 double store_rate(const hwdesc::Target& t) { return machine(t).store_rate.value; }
 
-// 64 columns of 128 numbers, 1024 vectors: more than a core looks ahead.
-TEST(Copies, HideBehindNoArithmetic) {
+// 64 columns of 128 numbers, 1024 vectors: more than a reorder window.
+TEST(Copies, DoNotOverlapWithArithmetic) {
   const hwdesc::Target quick = small_cpu(8, 1), slow = with(quick, "pipes.store.rate*=0.25");
   ASSERT_DOUBLE_EQ(store_rate(slow), 0.25 * store_rate(quick));
   const auto slower = [&](const ir::Program& p) { return seconds(p, slow) - seconds(p, quick); };
@@ -26,7 +28,7 @@ TEST(Copies, HideBehindNoArithmetic) {
   EXPECT_GT(slower(copied) - slower(plain), 0.5 * copies);
 }
 
-// Copying takes slots of its own, and no arithmetic hides those either.
+// Copying takes issue slots of its own, and they do not overlap with arithmetic either.
 TEST(Copies, TakeTheirSlotsBeforeTheArithmetic) {
   hwdesc::Target quick = small_cpu(8, 1), slow = quick;
   quick.profile.execution.issue.per = slow.profile.execution.issue.per = "unit";
@@ -46,16 +48,16 @@ TEST(Copies, TakeTheirSlotsBeforeTheArithmetic) {
   EXPECT_GT(later(copied) - later(plain), 0.6 * slots);
 }
 
-TEST(Copies, OfLanesThatLieApartTakeMoreSlots) {
+TEST(Copies, OfGatheredLanesTakeMoreSlots) {
   EXPECT_GT(model::copy_slots({.scattered = 1}), model::copy_slots({.stores = 1}))
-      << "it is taken out of its vector first";
+      << "an element is extracted from its vector first";
   EXPECT_DOUBLE_EQ(model::copy_slots({.loads = 1, .stores = 2, .gathered = 3}),
                    model::copy_slots({.loads = 1}) + model::copy_slots({.stores = 2}) +
                        model::copy_slots({.gathered = 3}));
 }
 
-// What a core has in its window at once goes on beside the arithmetic.
-TEST(Copies, FewVectorsDo) {
+// What fits a core's reorder window overlaps with the arithmetic.
+TEST(Copies, OfFewVectorsOverlap) {
   const hwdesc::Target quick = small_cpu(8, 1), slow = with(quick, "pipes.store.rate*=0.25");
   const ir::Program plain = product(64, 16, 16, 16), copied = product(64, 16, 16, 16, 8, kInOrder);
   const double all = 32 * (1 / store_rate(slow) - 1 / store_rate(quick));
@@ -64,28 +66,28 @@ TEST(Copies, FewVectorsDo) {
             0.5 * all);
 }
 
-// Nobody joins what is copied one by one.
+// Single elements are not vectorised.
 TEST(Copies, OfNarrowProgramsAreAsNarrow) {
   const auto of = [](int width, const char* layout) {
     const ir::Program p = product(64, 64, 128, 64, width, layout);
     return model::copies_of(p, model::closed_form(p));
   };
-  EXPECT_DOUBLE_EQ(of(8, kInOrder).all, 64 * 128 / 8.0);
-  EXPECT_DOUBLE_EQ(of(4, kInOrder).all, 64 * 128 / 4.0);
+  EXPECT_DOUBLE_EQ(of(8, kInOrder).total, 64 * 128 / 8.0);
+  EXPECT_DOUBLE_EQ(of(4, kInOrder).total, 64 * 128 / 4.0);
   EXPECT_DOUBLE_EQ(of(8, kInOrder).parts.loads, of(8, kInOrder).parts.stores);
   const model::Copies turned = of(8, kTurned);
   EXPECT_DOUBLE_EQ(turned.parts.scattered + turned.parts.gathered, 64 * 128);
 }
 
-// Tiles of 20 columns begin at no multiple of the vectors: their elements are copied one by one,
-// and stored as fast as single elements are.
+// Tiles of 20 columns do not begin at multiples of the vector width. Their elements are copied one
+// by one, at the rate of single elements.
 TEST(Copies, ByElementsAreNoVectors) {
   ir::Program p = product(64, 80, 128, 80, 8, "[0, 1]");
-  EXPECT_EQ(model::copies_of(p, model::closed_form(p)).single, 0);
+  EXPECT_EQ(model::copies_of(p, model::closed_form(p)).single_elements, 0);
   p.tiles[0].extent[1] = p.tiles[1].extent[1] = 20;
   const model::Copies copies = model::copies_of(p, model::closed_form(p));
-  EXPECT_DOUBLE_EQ(copies.single, 80 * 128);
-  EXPECT_DOUBLE_EQ(copies.single, copies.all);
+  EXPECT_DOUBLE_EQ(copies.single_elements, 80 * 128);
+  EXPECT_DOUBLE_EQ(copies.single_elements, copies.total);
   const model::Machine whole = machine(small_cpu(8, 1));
   model::Machine quick = whole;
   quick.narrow_stores = {{1, 4 * whole.store_rate.value}};
@@ -94,14 +96,14 @@ TEST(Copies, ByElementsAreNoVectors) {
     return term(simulator::estimate(p, whole, {}, {}), what) -
            term(simulator::estimate(p, quick, {}, {}), what);
   };
-  EXPECT_NEAR(saved("store"), 0.75 * copies.all / whole.store_rate.value, 1e-12);
-  EXPECT_NEAR(saved("load"), 0.75 * copies.all / whole.load_rate.value, 1e-12);
+  EXPECT_NEAR(saved("store"), 0.75 * copies.total / whole.store_rate.value, 1e-12);
+  EXPECT_NEAR(saved("load"), 0.75 * copies.total / whole.load_rate.value, 1e-12);
 }
 
-// 512 columns in 32 blocks of 16. A row of each of 128 is written to 32 lines 8 KiB apart, which
-// fall into one of 64 sets, one of 129 to lines in as many sets. Further on along them while so few
-// are under way the next lines lie in the next set.
-TEST(Copies, ChangeTheLinesOfASetOneAfterTheOther) {
+// 512 columns in 32 blocks of 16. A row of each of 128 is written to 32 lines at a stride of 8 KiB,
+// which fall into one of 64 sets; one of 129 to lines in as many sets. So few lines are in flight
+// that the next ones, in the next set, overlap.
+TEST(Copies, ConflictsInASetAreSerialised) {
   const auto moved = [](int64_t deep, const char* layout) {
     const ir::Program p = product(64, 512, deep, 512, 8, layout);
     model::Machine m = machine(small_cpu(8, 1));
@@ -110,14 +112,14 @@ TEST(Copies, ChangeTheLinesOfASetOneAfterTheOther) {
   };
   const auto written = [](const model::LevelTraffic& t) {
     double bytes = 0;
-    for (const model::StreamTraffic& s : t.streams) bytes = std::max(bytes, s.written);
+    for (const model::BytesMoved& s : t.streams) bytes = std::max(bytes, s.written);
     return bytes;
   };
   const model::LevelTraffic crowded = moved(128, kInOrder);
   ASSERT_GT(written(crowded), 100 * 1024);
   EXPECT_DOUBLE_EQ(crowded.copy_set_conflicts, written(crowded) / 64 / 1.5);
   EXPECT_EQ(moved(129, kInOrder).copy_set_conflicts, 0);
-  EXPECT_EQ(moved(128, "[0, 1]").copy_set_conflicts, 0) << "line after line";
+  EXPECT_EQ(moved(128, "[0, 1]").copy_set_conflicts, 0) << "contiguous lines";
 
   const auto estimated = [](int64_t deep, double changed) {
     model::Machine m = machine(small_cpu(8, 1));
@@ -130,20 +132,20 @@ TEST(Copies, ChangeTheLinesOfASetOneAfterTheOther) {
   };
   EXPECT_GT(longer(128), 0.5 * (term(estimated(128, 100e-9), "set conflicts") -
                                 term(estimated(128, 1e-12), "set conflicts")))
-      << "no arithmetic hides it";
+      << "it does not overlap with arithmetic";
   EXPECT_GT(longer(128), 0.3 * 100e-9 * crowded.copy_set_conflicts);
   EXPECT_LT(longer(129), 0.1 * longer(128));
 }
 
 // Of 64 rows of one number each the copy's innermost loop is over the rows.
-TEST(Copies, WalkTheLastDimensionThatHasPlaces) {
+TEST(Copies, LoopOverTheInnermostDimensionWithMoreThanOneElement) {
   ir::Program p = product(64, 64, 1, 64);
   p.staging = {ir::Staging{0, 0, *ir::parse_layout(std::string_view("[0, 1]"))}};
   const model::Streams s = model::streams_of(p);
   const auto copy =
       std::ranges::find_if(s.streams, [](const model::Stream& one) { return one.staging >= 0; });
   ASSERT_NE(copy, s.streams.end());
-  EXPECT_EQ(model::written_side_by_side(p, *copy, 64).run, 64 * 4);
+  EXPECT_EQ(model::rows_written_by_copy(p, *copy, 64).run, 64 * 4);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Footprints: the lines that a walk touches, the sets that they fall into, and what room they take
-// there.
+// Footprints: the lines that a walk touches, the sets that they map to, and the capacity they take.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 namespace assay::test {
 namespace {
 
-TEST(Footprint, RowsInOneSetCrowdIt) {
+TEST(Footprint, RowsInOneSetTakeItsWholeCapacity) {
   model::Footprint f;
   f.rows = f.near_rows = 14;
   f.run = 64;
@@ -25,7 +24,7 @@ TEST(Footprint, RowsInOneSetCrowdIt) {
   EXPECT_DOUBLE_EQ(f.occupied(64, 64), 14 * 64) << "each row in a set of its own";
 }
 
-TEST(Footprint, SetsThatItsRowsFallInto) {
+TEST(Footprint, SetsThatItsRowsMapTo) {
   model::Footprint f;
   f.rows = f.near_rows = 32;
   f.run = 64;
@@ -37,14 +36,14 @@ TEST(Footprint, SetsThatItsRowsFallInto) {
   EXPECT_EQ(touched(2048), 2);
   EXPECT_EQ(touched(3072), 4);
   EXPECT_EQ(touched(4096 + 64), 32) << "each row in a set of its own";
-  EXPECT_EQ(touched(4096 + 4), 32) << "they drift";
+  EXPECT_EQ(touched(4096 + 4), 32) << "offsets drift over the sets";
   f.run = 128;
   EXPECT_EQ(touched(8192), 2);
 }
 
-// Four rows of 24 bytes in each of 12 matrices of 32 KiB: the matrices' rows meet, 12 of them in
-// each of four sets.
-TEST(Footprint, RowsInRowsMeetInSets) {
+// Four rows of 24 bytes in each of 12 matrices of 32 KiB: the matrices' rows conflict, 12 of them
+// in each of four sets.
+TEST(Footprint, RowsOfManyMatricesConflictInSets) {
   model::Footprint f;
   f.rows = 48;
   f.run = 24;
@@ -56,17 +55,17 @@ TEST(Footprint, RowsInRowsMeetInSets) {
   EXPECT_EQ(f.sets_touched(64, 64), 4);
   EXPECT_EQ(f.occupied(64, 64), 11 * 64 * 64) << "more than a cache of 8 ways has";
   f.far_stride = 32768 + 1024;
-  EXPECT_EQ(f.sets_touched(64, 64), 16) << "every fourth matrix where the first is";
+  EXPECT_EQ(f.sets_touched(64, 64), 16) << "every fourth matrix maps to the sets of the first";
   EXPECT_EQ(f.occupied(64, 64), 2 * 64 * 64) << "three in a set";
   f.far_stride = 32768 + 4;
-  EXPECT_EQ(f.occupied(64, 64), f.bytes(64)) << "they drift";
+  EXPECT_EQ(f.occupied(64, 64), f.bytes(64)) << "offsets drift over the sets";
   f.stride = 32;
   f.far_stride = 32768;
   EXPECT_EQ(f.row_lines(64), 24) << "rows closer than a line share it";
   EXPECT_EQ(f.sets_touched(64, 64), 2);
 }
 
-// A knee that begins a little before the capacity leaves the sets as they are.
+// A knee that begins slightly below the capacity does not change the sets.
 TEST(Footprint, SetsFollowFromCapacityAndWays) {
   hwdesc::Target t = small_cpu(8, 1);
   const auto sets = [&](double capacity, double knee, double ways) {
@@ -82,10 +81,10 @@ TEST(Footprint, SetsFollowFromCapacityAndWays) {
   EXPECT_EQ(sets(49152, 49152, 0), 64) << "of 8 ways or more";
 }
 
-// A convolution of one position each with a stride of two, over channels in blocks of 16: each
-// position is a line of its own, and three of four are left out. Rows of single channels have
-// several positions in a line, which comes whole.
-TEST(Footprint, StridesLeaveLinesOut) {
+// A 1x1 convolution with a stride of two, over channels in blocks of 16. Each position is a line of
+// its own, and three of four are skipped. Rows of single channels have several positions in a line,
+// which is fetched whole.
+TEST(Footprint, StridesSkipLines) {
   const auto convolution = [](const char* layout, bool staged) {
     return parsed(fmt::format(
         R"yaml(schema: assay/program/1
@@ -96,7 +95,8 @@ graph:
   inputs: [t0, t1]
   outputs: [t2]
   nodes:
-    - {{name: conv, op: conv, out: "t2[n, o, y, x]", axes: {{n: 1, o: 16, y: 16, x: 16, c: 16}}, combine: sum, body: "t0[n, c, 2*y, 2*x] * t1[o, c]"}}
+    - {{name: conv, op: conv, out: "t2[n, o, y, x]", axes: {{n: 1, o: 16, y: 16, x: 16, c: 16}},
+       combine: sum, body: "t0[n, c, 2*y, 2*x] * t1[o, c]"}}
 layouts: {{t0: "{}", t1: "[0, 1]", t2: "[0, 1, 2, 3]"}}
 tiles:
   - {{memory: l2, extent: {{n: 1, o: 16, y: 4, x: 16, c: 16}}, order: [y]}}
@@ -119,7 +119,7 @@ tiles:
   EXPECT_EQ(blocks[1].far_stride, 2 * 32 * 64);
   EXPECT_EQ(rows.front().bytes(64), 16 * 16 * 128) << "of 16 channels every other row, whole";
   const std::vector<model::Footprint> copied = read(convolution("[0, 1/16, 2, 3, 1%16]", true));
-  EXPECT_EQ(copied[1].bytes(64), 7 * 31 * 64) << "what lies between is copied, too";
+  EXPECT_EQ(copied[1].bytes(64), 7 * 31 * 64) << "skipped elements are copied, too";
 }
 
 TEST(Footprint, RowsCloserThanALineShareIt) {
@@ -133,7 +133,7 @@ TEST(Footprint, RowsCloserThanALineShareIt) {
   EXPECT_DOUBLE_EQ(f.bytes(4096), 16 * 4096);
 }
 
-TEST(Footprint, RowsInRowsFillNoMoreThanTheyLieIn) {
+TEST(Footprint, RowsOfManyPlanesFillNoMoreThanTheirSpan) {
   model::Footprint f{16 * 8, 64, 8, 256,
                      16 * 8 * 256 - 192};  // 8 rows of 64 bytes in each of 16 planes of 2 KiB
   EXPECT_DOUBLE_EQ(f.bytes(64), 16 * 8 * 64);
@@ -141,12 +141,12 @@ TEST(Footprint, RowsInRowsFillNoMoreThanTheyLieIn) {
 }
 
 // Half of each row of a power of two: one unit's part uses half of the sets.
-TEST(Footprint, AUnitsPartOfTheColumnsCrowdsItsCache) {
+TEST(Footprint, AUnitsPartOfTheColumnsConflictsInItsCache) {
   ir::Program p = walk(256, 1, 16, "j");
   p.tiles[0].extent = {64, 128};
   const model::Streams s = model::streams_of(p);
-  const model::Footprint all = model::part_of_unit(p, s, s.streams[0], 1, 64),
-                         part = model::part_of_unit(p, s, s.streams[0], 2, 64);
+  const model::Footprint all = model::unit_footprint(p, s, s.streams[0], 1, 64),
+                         part = model::unit_footprint(p, s, s.streams[0], 2, 64);
   EXPECT_EQ(part.bytes(64), all.bytes(64) / 2);
   EXPECT_EQ(all.occupied(64, 64), all.bytes(64));
   EXPECT_GT(part.occupied(64, 64), 1.5 * part.bytes(64));

@@ -1,18 +1,18 @@
-// The physics, each effect on its own, and what a profile must say.
+// The physics, each effect on its own, and the fields a profile needs.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "model/alignment.h"
 #include "model/bandwidth.h"
-#include "model/control.h"
+#include "model/issue_slots.h"
 #include "model/residual.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {
 
-TEST(Bandwidth, OneUserGetsAboutItsOwnAndManyReachTheLimit) {
+TEST(Bandwidth, OneUserReachesItsOwnAndManyTheLimit) {
   EXPECT_NEAR(model::shared_bandwidth(1, 10, 1000, 4), 10, 0.01);
   EXPECT_NEAR(model::shared_bandwidth(1000, 10, 1000, 4), 1000, 1);
   EXPECT_NEAR(model::shared_bandwidth(4, 10, 40, 4), 40 * std::pow(2.0, -0.25), 1e-9);
@@ -43,7 +43,7 @@ TEST(Control, WavesLoseHalfAnIssueGroupWithEachJump) {
     EXPECT_LE(slots(3, 5, 2 * group) / (2 * group), slots(3, 5, group) / group);
 }
 
-TEST(Control, CoresLoadAnOperandWithTheOperationThatNeedsIt) {
+TEST(Control, CoresLoadOneMemoryOperandPerOperation) {
   const double alone = model::core_slots({.operations = 100});
   EXPECT_GE(alone, 100);
   EXPECT_DOUBLE_EQ(model::core_slots({.operations = 100, .loads = 100, .operands = 100}), alone);
@@ -51,21 +51,28 @@ TEST(Control, CoresLoadAnOperandWithTheOperationThatNeedsIt) {
   EXPECT_GT(first, alone) << "to a register first";
   EXPECT_LE(first, 2 * alone);
   EXPECT_DOUBLE_EQ(model::core_slots({.operations = 100, .loads = 200, .operands = 200}), first)
-      << "one operand comes with an operation";
+      << "one memory operand per operation";
   EXPECT_DOUBLE_EQ(model::core_slots({.loads = 100, .operands = 100}), first - alone)
-      << "no operation takes them";
+      << "they are no memory operands";
   EXPECT_GE(model::core_slots({.stores = 1}), 1);
   EXPECT_GT(model::core_slots({.scattered = 1}), model::core_slots({.stores = 1}))
-      << "it is taken out of its vector first";
+      << "an element is extracted from its vector first";
   EXPECT_GT(model::core_slots({.functions = 1}), 10) << "a polynomial";
 }
 
-TEST(Latency, IsHiddenAsFarAsTheWindowReaches) {
-  EXPECT_EQ(model::hidden_part(0), 1);
-  EXPECT_EQ(model::hidden_part(model::kHiddenCycles), 1);
-  EXPECT_DOUBLE_EQ(model::hidden_part(10 * model::kHiddenCycles), 0.1);
+TEST(Latency, IsHiddenWithinTheReorderWindow) {
+  EXPECT_EQ(model::hidden_latency_fraction(0), 1);
+  EXPECT_EQ(model::hidden_latency_fraction(14), 1) << "the latency of a second cache";
+  const double hidden = 1000 * model::hidden_latency_fraction(1000);
+  EXPECT_GT(hidden, 224.0 / 8) << "cycles of a small window at 8 instructions each";
+  EXPECT_LT(hidden, 600.0 / 3) << "of a large one at 3";
+  EXPECT_DOUBLE_EQ(model::hidden_latency_fraction(0.999 * hidden), 1)
+      << "shorter ones are hidden entirely";
+  for (const double times : {1.5, 4.0, 10.0})
+    EXPECT_NEAR(model::hidden_latency_fraction(times * hidden), 1 / times, 1e-12)
+        << "as many cycles of any longer one";
   for (double c = 1; c < 1000; c *= 1.5)
-    EXPECT_GE(model::hidden_part(c), model::hidden_part(1.5 * c));
+    EXPECT_GE(model::hidden_latency_fraction(c), model::hidden_latency_fraction(1.5 * c));
 }
 
 // Columns in blocks of 16, of which register tiles cover 16 or 4.
@@ -80,45 +87,44 @@ TEST(Alignment, TilesOfPartsOfBlocksLieInsideOfThem) {
   EXPECT_FALSE(inside(4, false));
 }
 
-TEST(Residual, WidensWithWhatTheModelIsLessSureOf) {
-  const auto width = [](const model::Certainty& c) {
+TEST(Residual, WidensWithEachUncertainFeature) {
+  const auto width = [](const model::ResidualInputs& c) {
     const model::Residual r = model::residual_of(c);
     EXPECT_LT(r.low, 1);
     EXPECT_GT(r.high, 1);
     return r.high - r.low;
   };
-  const auto with = [&](const model::Certainty& c, auto change) {
-    model::Certainty other = c;
+  const auto with = [&](const model::ResidualInputs& c, auto change) {
+    model::ResidualInputs other = c;
     change(other);
     return width(other);
   };
-  const model::Certainty sure{.efficiency = 0.3, .vector = 1, .issue = 0.6};
+  const model::ResidualInputs sure{.efficiency = 0.3, .vector = 1, .issue = 0.6};
   for (double part : {0.0, 0.3, 0.7}) {
-    model::Certainty near = sure, far = sure, waiting = sure, slots = sure;
-    near.near = far.far = part;
+    model::ResidualInputs near = sure, far = sure, waiting = sure, slots = sure;
+    near.private_transfers = far.shared_transfers = part;
     waiting.vector = 1 - part;
     slots.issue = 0.5 + part / 2;
-    slots.near = 0.7;  // without anything else the least of all intervals holds
+    slots.private_transfers = 0.7;  // without anything else the least of all intervals holds
     EXPECT_LT(with(near, [](auto& c) { c.efficiency = 0.9; }), width(near)) << "far from the best";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.halvings = 1; })) << "narrow vectors";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.near += 0.3; })) << "own caches";
-    EXPECT_LT(width(far), with(far, [](auto& c) { c.far += 0.3; })) << "shared memory";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.sets += 0.3; }))
-        << "lines wait for their set";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.contended += 0.3; }))
-        << "units keep lines from each other";
+    EXPECT_LT(width(near), with(near, [](auto& c) { c.width_halvings = 1; })) << "narrow vectors";
+    EXPECT_LT(width(near), with(near, [](auto& c) { c.private_transfers += 0.3; })) << "own caches";
+    EXPECT_LT(width(far), with(far, [](auto& c) { c.shared_transfers += 0.3; })) << "shared memory";
+    EXPECT_LT(width(near), with(near, [](auto& c) { c.set_conflicts += 0.3; })) << "set conflicts";
+    EXPECT_LT(width(near), with(near, [](auto& c) { c.contention += 0.3; })) << "contention";
     EXPECT_LT(width(near), with(near, [](auto& c) { c.blocks = true; })) << "positions in blocks";
     EXPECT_LT(width(waiting), with(waiting, [](auto& c) { c.vector -= 0.3; }))
-        << "vector pipes wait for something";
+        << "vector pipes are idle";
     EXPECT_LT(width(slots), with(slots, [](auto& c) { c.issue += 0.15; }))
-        << "slots are what it may wait for";
+        << "issue slots may be the limit";
   }
-  EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.near = c.far = c.issue = 1; }),
-                   with(sure, [](auto& c) { c.near = c.far = c.issue = 9; }))
+  EXPECT_DOUBLE_EQ(
+      with(sure, [](auto& c) { c.private_transfers = c.shared_transfers = c.issue = 1; }),
+      with(sure, [](auto& c) { c.private_transfers = c.shared_transfers = c.issue = 9; }))
       << "parts of a whole";
   EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.efficiency = 0; }),
                    with(sure, [](auto& c) { c.efficiency = 1e-9; }))
-      << "bad is bad";
+      << "below a floor, efficiency does not matter";
 }
 
 TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {
@@ -162,20 +168,19 @@ TEST(Machine, AClockIsNeededOnlyWhereTicksAreCounted) {
             seconds->assumptions.end());
 }
 
-// What a device's one unit gets of its memory is what a unit alone reaches, not what all of several
-// would.
-TEST(Machine, TranslationsCostWhatLoadsThatPassByPayWhereThatIsKnown) {
+TEST(Machine, ATlbMissCostsTheOverlappedMissWhereThatIsKnown) {
   hwdesc::Target t = small_cpu(8, 2);
   hwdesc::TlbLevel first;
   first.entries.value = hwdesc::Count{64};
   first.miss.value = hwdesc::Latency{7e-9, ""};
   t.profile.tlb = {first};
-  EXPECT_DOUBLE_EQ(machine(t).translation.value, 7e-9)
-      << "loads that wait for each other, for want of better";
+  EXPECT_DOUBLE_EQ(machine(t).tlb_miss.value, 7e-9)
+      << "dependent loads, where nothing else is known";
   t.profile.tlb[0].overlapped_miss.value = hwdesc::Latency{1e-9, ""};
-  EXPECT_DOUBLE_EQ(machine(t).translation.value, 1e-9);
+  EXPECT_DOUBLE_EQ(machine(t).tlb_miss.value, 1e-9);
 }
 
+// One unit of a device with a single unit reaches its own bandwidth, not the memory's limit.
 TEST(Machine, TheDevicesMemoryIsSharedThoughOnlyOneUnitWorks) {
   for (const int units : {1, 2}) {
     hwdesc::Target t = small_cpu(8, units);
@@ -193,9 +198,9 @@ TEST(Machine, TheDevicesMemoryIsSharedThoughOnlyOneUnitWorks) {
   }
 }
 
-// Group memory that is a part of dram is as near as the caches make it; tiles that together are a
-// memory count.
-TEST(Machine, AMemoryThatLiesInAFartherOneIsNoLevel) {
+// Group memory that is a part of dram is as fast as its caches. A scratchpad counts, even where far
+// memory is declared a part of it.
+TEST(Machine, AMemoryThatIsAPartOfAFartherOneIsNoLevel) {
   hwdesc::Target t = small_cpu(8, 2);
   const size_t levels = machine(t).levels.size();
   hwdesc::MemoryLevel own;
@@ -212,7 +217,7 @@ TEST(Machine, AMemoryThatLiesInAFartherOneIsNoLevel) {
   EXPECT_EQ(machine(t).levels.size(), levels + 1);
 }
 
-// Steps inside one launch cost a barrier, and find their units awake.
+// Steps inside one launch cost a barrier, and no wake-up skew.
 TEST(Machine, AScheduleInsideOneLaunchPaysItsBarrier) {
   hwdesc::Target t = small_cpu(8, 2);
   t.api.launch.stream.value = hwdesc::Seconds{3e-6};

@@ -1,10 +1,10 @@
-// Loads that come with the operation that needs them.
+// Memory operands: loads that are part of the operation that needs them.
 #include "model/operands.h"
 
 #include <gtest/gtest.h>
 
 #include "model/closed_form.h"
-#include "model/control.h"
+#include "model/issue_slots.h"
 #include "model/slp.h"
 #include "tests/model/programs.h"
 
@@ -30,7 +30,7 @@ TEST(Operands, AreWhatOneOperationNeeds) {
 }
 
 // A tile one vector wide needs each number of the left once, too: not all of them are written so.
-TEST(Operands, OfElementsForAllLanesAreSome) {
+TEST(Operands, OfBroadcastElementsAreSome) {
   ir::Program p = product(8, 16, 32, 16);
   p.tiles.back().extent = {8, 8, 1};
   const lower::Counts counts = model::closed_form(p);
@@ -47,19 +47,19 @@ TEST(Operands, AreNotWhatStaysInRegisters) {
   }
 }
 
-TEST(Operands, OfTheRowThatIsLeftOverAreSome) {
+TEST(Operands, OfAPartialTilesRowAreSome) {
   const ir::Program p = tiles_of(3, 2);
   EXPECT_DOUBLE_EQ(model::operands_in_memory(p, model::closed_form(p), 1), 8 * 32);
 }
 
-// A scalar tile of a row and 16 columns of which a compiler joins eight each: what lies side by
-// side is a vector then.
-TEST(Operands, OfJoinedOperationsAreAsOfVectors) {
+// A scalar tile of a row and 16 columns, which a compiler vectorises by eight. Contiguous elements
+// are a vector then.
+TEST(Operands, OfSlpVectorsAreAsOfVectors) {
   ir::Program p = tiles_of(8, 1);
   p.vector_axis = -1;
   p.vector_width = 1;
   ASSERT_EQ(model::slp_lanes(p, 8), 8);
-  const lower::Counts counts = model::joined(p, model::closed_form(p), 8);
+  const lower::Counts counts = model::with_slp(p, model::closed_form(p), 8);
   ASSERT_DOUBLE_EQ(loads(counts.buffers[1]), 8 * 8 * 32);
   EXPECT_DOUBLE_EQ(model::operands_in_memory(p, counts, 8), loads(counts.buffers[1]));
 }
@@ -90,7 +90,7 @@ TEST(Operands, AreReadFromCopiesAndNotForThem) {
   EXPECT_DOUBLE_EQ(model::operands_in_memory(p, counts, 1), loads(counts.buffers[3]));
 }
 
-// Four to one: what goes to a register first is an instruction more.
+// Four to one: a load to a register is an instruction of its own.
 TEST(Operands, TakeNoSlotsOfTheirOwn) {
   const hwdesc::Target t = small_cpu(8, 1);
   const auto slots = [&](const ir::Program& p) {

@@ -40,8 +40,7 @@ inline ir::Program parsed(const std::string& text) {
 }
 
 // A matrix product whose columns are walked in tiles of `tile`, two rows of 16 columns at a time.
-// `copy`: the layout of a copy of the right operand that is made first; none: it is read where it
-// lies.
+// `copy`: the layout of a staged copy of the right operand; none: it is read in place.
 inline ir::Program product(int64_t m, int64_t n, int64_t k, int64_t tile, int width = 8,
                            const std::string& copy = "") {
   const std::string staging =
@@ -54,7 +53,8 @@ graph:
   inputs: [t0, t1]
   outputs: [t2]
   nodes:
-    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: {0}, n: {1}, k: {2}}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
+    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: {0}, n: {1}, k: {2}}}, combine: sum,
+       body: "t0[m, k] * t1[k, n]"}}
 layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
 tiles:
   - {{memory: l2, extent: {{m: {0}, n: {3}, k: {2}}}, order: [n]}}

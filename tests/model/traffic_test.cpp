@@ -1,4 +1,4 @@
-// What moves between the levels of a hierarchy.
+// Bytes moved between the levels of a hierarchy.
 #include "model/traffic.h"
 
 #include <gtest/gtest.h>
@@ -9,13 +9,14 @@
 #include "lower/lower.h"
 #include "model/closed_form.h"
 #include "model/streams.h"
+#include "model/tlb.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {
 namespace {
 
-// Of a tensor of three axes at `read`, on vectors of four; shapes, axes and tiles as a program says
-// them.
+// A program over a tensor of three axes at `read`, with vectors of four. Shapes, axes and tiles are
+// in the syntax of programs.
 ir::Program relu_of(const char* in, const char* out, const char* indices, const char* axes,
                     const char* read, const char* tiles) {
   return parsed(fmt::format(R"yaml(schema: assay/program/1
@@ -33,8 +34,8 @@ tiles:
                             in, out, indices, axes, read, tiles));
 }
 
-// Prefetchers follow positions that lie a stride apart as they do those that lie side by side.
-TEST(Traffic, StridesAreForeseen) {
+// Prefetchers follow a stride as they follow contiguous bytes.
+TEST(Traffic, StridesArePrefetched) {
   const ir::Program p =
       relu_of("32x32x16", "16x16x16", "y, x, c", "y: 16, x: 16, c: 16", "2*y, 2*x, c", R"yaml(
   - {memory: l2, extent: {y: 16, x: 16, c: 16}, order: [y]}
@@ -47,9 +48,9 @@ vector: {axis: c, width: 4}
   EXPECT_LT(t.unprefetched, 0.2 * t.streams[0].read / 64);
 }
 
-// Four rows in each of 12 matrices 32 KiB apart, side by side: 48 lines in four of 64 sets, which
-// each take 12 one after the other.
-TEST(Traffic, LinesOfRowsInRowsComeOneAfterTheOther) {
+// Four interleaved rows in each of 12 matrices at a stride of 32 KiB: 48 lines in four of 64 sets,
+// each of which takes 12 serially.
+TEST(Traffic, ConflictsOfRowsOfManyMatricesAreSerialised) {
   const ir::Program p =
       relu_of("12x128x64", "12x128x64", "b, i, j", "b: 12, i: 128, j: 64", "b, i, j", R"yaml(
   - {memory: l2, extent: {b: 12, i: 128, j: 64}, order: [b]}
@@ -112,70 +113,70 @@ TEST(Traffic, IsNeverMoreThanTheLinesItsAccessesTouch) {
     EXPECT_LE(capped, free * (1 + 1e-9)) << i;
     bounded += capped < 0.99 * free ? 1 : 0;
   }
-  EXPECT_GT(bounded, 10) << "rows of a tile that share lines are counted apart without it";
+  EXPECT_GT(bounded, 10) << "without it, lines that rows of a tile share are counted twice";
 }
 
 // 64 rows read and written a column of vectors at a time, in a cache of two sets that holds none of
-// them. Rows 1 KiB apart fall into one of its sets, rows 1 KiB and a line apart into both.
-TEST(Traffic, LinesOfRowsThatShareASetComeOneAfterTheOther) {
+// them. Rows at a stride of 1 KiB fall into one of its sets, at 1 KiB and a line into both.
+TEST(Traffic, ConflictsInASetAreSerialised) {
   const model::Machine m = machine(small_cpu(4, 1));
-  const auto turns = [&](int64_t columns, int64_t rows, const char* order = "j, i") {
+  const auto conflicts_of = [&](int64_t columns, int64_t rows, const char* order = "j, i") {
     const ir::Program p = walk(columns, rows, 4, "j", "i, j", order);
     const model::Streams s = model::streams_of(p);
     const model::LevelTraffic t =
         model::traffic(p, s, m, {}, model::accessed_bytes(p, s, model::closed_form(p), 64))[0];
     return t.set_conflicts + 2 * t.set_conflicts_dirty;
   };
-  // Each vector brings its line to be read, another to be written, unless it is there for the first
-  // time, and that one leaves.
+  // Each vector loads a line, and fills and writes back another. The first fill of each written
+  // line is not counted.
   const auto changed = [](int64_t columns) {
     return 2.0 * 64 * static_cast<double>(columns) / 4 - 64 * static_cast<double>(columns) / 16;
   };
   const auto lines = [&](int64_t columns) {
     return 64 * static_cast<double>(columns) / 4 + changed(columns);
   };
-  EXPECT_DOUBLE_EQ(turns(256, 8), lines(256));
-  EXPECT_DOUBLE_EQ(turns(256 + 16, 8), lines(256 + 16) / 2) << "two at a time";
-  EXPECT_DOUBLE_EQ(turns(256, 4, "i, j"), 2.0 * 64 * 256 / 16 / 2)
-      << "once each, and while a column of four rows comes so does the next one, in the other set";
-  EXPECT_EQ(turns(256, 1, "i, j"), 0) << "along rows";
+  EXPECT_DOUBLE_EQ(conflicts_of(256, 8), lines(256));
+  EXPECT_DOUBLE_EQ(conflicts_of(256 + 16, 8), lines(256 + 16) / 2) << "two at a time";
+  EXPECT_DOUBLE_EQ(conflicts_of(256, 4, "i, j"), 2.0 * 64 * 256 / 16 / 2)
+      << "once each; the next column's lines, in the other set, overlap";
+  EXPECT_EQ(conflicts_of(256, 1, "i, j"), 0) << "along rows";
 
   const ir::Program p = walk(256, 8, 4, "j");
-  hwdesc::Target told = small_cpu(4, 1), untold = told;
-  told.profile.memory[0].set_conflict.value = hwdesc::Latency{5e-9, ""};
-  told.profile.memory[0].set_conflict_dirty.value = hwdesc::Latency{30e-9, ""};
-  untold.profile.memory[1].latency.value = hwdesc::Latency{5e-9, ""};
-  EXPECT_NEAR(term(simulator::estimate(p, machine(told), {}, {}), "set conflicts"),
+  hwdesc::Target measured = small_cpu(4, 1), unmeasured = measured;
+  measured.profile.memory[0].set_conflict.value = hwdesc::Latency{5e-9, ""};
+  measured.profile.memory[0].set_conflict_dirty.value = hwdesc::Latency{30e-9, ""};
+  unmeasured.profile.memory[1].latency.value = hwdesc::Latency{5e-9, ""};
+  EXPECT_NEAR(term(simulator::estimate(p, machine(measured), {}, {}), "set conflicts"),
               5e-9 * (lines(256) - changed(256)) + 15e-9 * changed(256), 1e-15);
-  const double near = term(simulator::estimate(p, machine(told), {}, {}), "set conflicts"),
+  const double near = term(simulator::estimate(p, machine(measured), {}, {}), "set conflicts"),
                read = 5e-9 * (lines(256) - changed(256));
-  told.profile.memory[1].latency.value = hwdesc::Latency{4e-9, ""};
-  told.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
-  EXPECT_DOUBLE_EQ(term(simulator::estimate(p, machine(told), {}, {}), "set conflicts"), near);
-  told.profile.memory[2].latency.value = hwdesc::Latency{12e-9, ""};
-  const double far = term(simulator::estimate(p, machine(told), {}, {}), "set conflicts");
-  EXPECT_GT(far, near + 0.05 * read) << "lines from behind the second cache hold it up longer";
+  measured.profile.memory[1].latency.value = hwdesc::Latency{4e-9, ""};
+  measured.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
+  EXPECT_DOUBLE_EQ(term(simulator::estimate(p, machine(measured), {}, {}), "set conflicts"), near);
+  measured.profile.memory[2].latency.value = hwdesc::Latency{12e-9, ""};
+  const double far = term(simulator::estimate(p, machine(measured), {}, {}), "set conflicts");
+  EXPECT_GT(far, near + 0.05 * read) << "lines from behind the second cache delay it longer";
   EXPECT_LE(far, near + read);
-  // In two sets half of them come in turn, but each is waited for as long.
+  // In two sets half as many lines are serialised, but each is waited for as long.
   const auto waited = [&](int64_t columns) {
     const ir::Program walked = walk(columns, 8, 4, "j");
-    hwdesc::Target close = told;
+    hwdesc::Target close = measured;
     close.profile.memory[2].latency.value = hwdesc::Latency{4e-9, ""};
     const auto sets = [&](const hwdesc::Target& t) {
       return term(simulator::estimate(walked, machine(t), {}, {}), "set conflicts");
     };
-    return (sets(told) - sets(close)) / static_cast<double>(columns);
+    return (sets(measured) - sets(close)) / static_cast<double>(columns);
   };
   EXPECT_NEAR(waited(256 + 16), waited(256), 0.05 * waited(256));
-  const model::Estimate assumed = simulator::estimate(p, machine(untold), {}, {});
+  const model::Estimate assumed = simulator::estimate(p, machine(unmeasured), {}, {});
   EXPECT_GT(term(assumed, "set conflicts"), 0.3 * 5e-9 * lines(256));
   EXPECT_LT(term(assumed, "set conflicts"), 5e-9 * lines(256));
   for (const char* path : {"memory.l1.set_conflict", "memory.l1.set_conflict_dirty"})
     EXPECT_NE(std::ranges::find(assumed.assumed, path), assumed.assumed.end()) << path;
 }
 
-// As many sets as lines a page apart say that there are, where no ways are told.
-TEST(Traffic, LinesAPageApartSayHowRowsCrowd) {
+// Where no ways are known, lines at page strides show how many sets there are.
+TEST(Traffic, LinesAtPageStridesShowTheSets) {
   hwdesc::Target t = small_cpu(4, 1);
   hwdesc::MemoryLevel& l2 = t.profile.memory[1];
   l2.capacity.value = hwdesc::Bytes{65536};
@@ -187,9 +188,9 @@ TEST(Traffic, LinesAPageApartSayHowRowsCrowd) {
   EXPECT_EQ(machine(t).levels[1].sets, 256);
 }
 
-// Sums of `rows` rows, a line of each at a time, which are in memory while the reduction goes on:
-// `columns` of 4 bytes apart.
-TEST(Traffic, UpdatesOfRowsThatCrowdASetComeOneAfterTheOther) {
+// Sums of `rows` rows, a line of each at a time, in memory during the reduction, at a stride of
+// `columns` of 4 bytes.
+TEST(Traffic, UpdatesThatConflictAreSerialised) {
   const model::Machine m = machine(small_cpu(4, 1));
   const auto of = [&](int64_t columns, int64_t rows, const char* order = "n, k, m") {
     const ir::Program p = parsed(fmt::format(R"yaml(schema: assay/program/1
@@ -200,7 +201,8 @@ graph:
   inputs: [t0, t1]
   outputs: [t2]
   nodes:
-    - {{name: sums, op: matmul, out: "t2[m, n]", axes: {{m: {0}, n: {1}, k: 4}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
+    - {{name: sums, op: matmul, out: "t2[m, n]", axes: {{m: {0}, n: {1}, k: 4}}, combine: sum,
+       body: "t0[m, k] * t1[k, n]"}}
 layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
 tiles:
   - {{memory: l2, extent: {{m: {0}, n: {1}, k: 4}}, order: [m, n, k]}}
@@ -213,13 +215,23 @@ vector: {{axis: n, width: 4}}
   };
   const double lines = 3 * 12 * 16;  // steps after the first, rows, strips of columns
   const model::LevelTraffic one_set = of(256, 12), both = of(256 + 16, 12);
-  const model::StreamTraffic& sums = one_set.streams.back();
-  EXPECT_GT(sums.read, 0.75 * lines * 64) << "in one of two sets, but what is still there";
+  const model::BytesMoved& sums = one_set.streams.back();
+  EXPECT_GT(sums.read, 0.75 * lines * 64)
+      << "in one of two sets, except for lines that are still cached";
   EXPECT_LE(sums.read, lines * 64);
-  const double turns = model::kUpdateConflictCost * (sums.read + sums.written) / 64 / 2 / 2;
-  EXPECT_DOUBLE_EQ(one_set.set_conflicts_dirty, turns)
-      << "a line comes and leaves; the next columns' lie in the other set";
-  EXPECT_LE(one_set.set_conflicts, 0.1 * 2 * turns) << "the four rows of an operand";
+  // Lines that are filled and written back; the next columns' fall into the other set meanwhile.
+  const auto conflicts = [](const model::LevelTraffic& t) {
+    return (t.streams.back().read + t.streams.back().written) / 64 / 2 / 2;
+  };
+  EXPECT_GT(one_set.set_conflicts_dirty, conflicts(one_set))
+      << "an updated line costs more than one that is written";
+  EXPECT_LT(one_set.set_conflicts_dirty, 2 * conflicts(one_set)) << "but less than two of them";
+  const model::LevelTraffic wide = of(512, 12);
+  EXPECT_NEAR(wide.set_conflicts_dirty / conflicts(wide),
+              one_set.set_conflicts_dirty / conflicts(one_set), 1e-9)
+      << "as much per line, however many columns";
+  EXPECT_LE(one_set.set_conflicts, 0.1 * 2 * one_set.set_conflicts_dirty)
+      << "the four rows of an operand";
   EXPECT_GT(one_set.set_conflicts_dirty, 2 * both.set_conflicts_dirty)
       << "they fall into both sets, and stay";
   EXPECT_GT(one_set.set_conflicts_dirty, 2 * of(256, 4).set_conflicts_dirty) << "few rows fit";
@@ -227,9 +239,9 @@ vector: {{axis: n, width: 4}}
       << "sums stay in registers";
 }
 
-// Rows in one of two sets of eight lines each: arrays that are walked side by side begin at
-// different places of their pages, but what all rows read passes through the set.
-TEST(Traffic, WhatPassesThroughACrowdedSetTakesAWay) {
+// Rows in one of two sets of eight lines each. Arrays that are walked together begin at different
+// offsets in their pages, but the lines that all rows read pass through the set.
+TEST(Traffic, LinesThatPassThroughASetTakeAWay) {
   const model::Machine m = machine(small_cpu(4, 1));
   const auto written = [&](const char* read, int64_t rows) {
     const ir::Program p = walk(256, rows, 4, "j", read, "i, j");
@@ -242,8 +254,7 @@ TEST(Traffic, WhatPassesThroughACrowdedSetTakesAWay) {
   EXPECT_DOUBLE_EQ(written("0, j", 6), once);
   EXPECT_GT(written("0, j", 8), once);
   EXPECT_LT(written("0, j", 8), written("0, j", 12));
-  EXPECT_DOUBLE_EQ(written("i, j", 4), once)
-      << "eight rows, four of each array, and something passes";
+  EXPECT_DOUBLE_EQ(written("i, j", 4), once) << "eight rows, four of each array, and one more line";
 }
 
 TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
@@ -261,22 +272,22 @@ TEST(Traffic, ALineThatIsWrittenAgainLaterIsReadAgain) {
   EXPECT_EQ(read(hwdesc::WritePolicy::around), 0);
 }
 
-// Twelve rows ahead, 1 KiB apart, fall into one of the two sets of this cache: they push each other
-// out.
-TEST(Traffic, PrefetchingRowsThatCrowdASetIsInVain) {
+// Twelve rows ahead, at a stride of 1 KiB, fall into one of the two sets of this cache and evict
+// each other.
+TEST(Traffic, PrefetchedRowsThatConflictAreEvictedBeforeUse) {
   const auto read = [](int64_t columns, int prefetch) {
     ir::Program p = product(64, columns, 64, columns);
     p.prefetch = prefetch;
     return model::traffic(p, model::streams_of(p), machine(small_cpu(8, 1)), {})[0].streams[1].read;
   };
   EXPECT_GT(read(256, 11), 1.3 * read(256, 0));
-  EXPECT_GT(read(256, 13), read(256, 11)) << "little by little";
+  EXPECT_GT(read(256, 13), read(256, 11)) << "gradually";
   EXPECT_LE(read(256, 15), 2 * read(256, 0));
   EXPECT_DOUBLE_EQ(read(256, 3), read(256, 0)) << "four rows stay";
   EXPECT_DOUBLE_EQ(read(256 + 16, 11), read(256 + 16, 0)) << "rows that drift over the sets";
 }
 
-TEST(Traffic, WhatTheCodePrefetchesIsForeseen) {
+TEST(Traffic, SoftwarePrefetchesLeaveNoUnprefetchedMiss) {
   const auto unprefetched = [](int prefetch) {
     ir::Program p = product(64, 256 + 16, 64, 256 + 16);
     p.prefetch = prefetch;
@@ -285,21 +296,21 @@ TEST(Traffic, WhatTheCodePrefetchesIsForeseen) {
   EXPECT_LT(unprefetched(8), 0.5 * unprefetched(0));
 }
 
-// Lines that no prefetcher knew of: one per run, however long it is.
-TEST(Traffic, OnlyTheStartOfARunIsNotForeseen) {
+// One unprefetched line per run, however long it is.
+TEST(Traffic, OnlyTheStartOfARunIsUnprefetched) {
   const model::Machine m = machine(small_cpu(4, 1));
   const auto starts = [&](int64_t rows, int64_t across) {
     const ir::Program p = walk(256, rows, across, "j", "i, j", "i, j");
     return model::traffic(p, model::streams_of(p), m, {})[0].unprefetched;
   };
   EXPECT_DOUBLE_EQ(starts(1, 16), 1) << "row after row is one run";
-  EXPECT_DOUBLE_EQ(starts(4, 16), 64) << "four rows side by side, each a run";
+  EXPECT_DOUBLE_EQ(starts(4, 16), 64) << "four interleaved rows, each a run";
   EXPECT_DOUBLE_EQ(starts(64, 16), 64 * 256 / 16) << "a column of lines: each jumps";
 }
 
-// Rows a page apart, walked side by side, a whole line of each: what prefetchers bring of the next
-// lines has gone where more rows meet in a set than it has ways.
-TEST(Traffic, WhatIsPrefetchedOfRowsThatCrowdASetComesTwice) {
+// Interleaved rows at a stride of a page, a whole line of each. Prefetched lines are evicted before
+// use where more rows map to a set than it has ways.
+TEST(Traffic, PrefetchedLinesThatConflictAreFetchedTwice) {
   model::Machine m = machine(small_cpu(4, 1));
   m.levels[0].capacity.value = m.levels[0].end = 32768;
   m.levels[0].sets = 64;  // of 8 ways
@@ -310,77 +321,77 @@ TEST(Traffic, WhatIsPrefetchedOfRowsThatCrowdASetComesTwice) {
   const double all = 64 * 1024 * 4;
   EXPECT_DOUBLE_EQ(read(2, "i, j"), all);
   EXPECT_DOUBLE_EQ(read(8, "i, j"), all)
-      << "as many as ways; the rows that are written lie elsewhere";
-  EXPECT_GT(read(12, "i, j"), 1.2 * all) << "which do not hold those beside";
+      << "as many as ways; the rows that are written map to other sets";
+  EXPECT_GT(read(12, "i, j"), 1.2 * all) << "more than the ways";
   EXPECT_NEAR(read(16, "i, j"), 2 * all, 0.1 * all) << "nearly all of them";
-  EXPECT_DOUBLE_EQ(read(16, "j, i"), all) << "down a column: nobody walks on along the rows";
+  EXPECT_DOUBLE_EQ(read(16, "j, i"), all) << "down a column, no line is prefetched along the rows";
 }
 
-TEST(Sharing, EndsWhereUnitsShareTheColumnsOut) {
+TEST(Sharing, FalseSharingWhereUnitsSplitTheColumns) {
   const auto ends = [](const char* group) {
     ir::Program p = walk(256, 1, 16, "j");
     p.tiles[0].extent =
         group[0] == 'i' ? std::vector<int64_t>{16, 256} : std::vector<int64_t>{64, 64};
-    return model::shared_ends(p, model::streams_of(p), 2).count;
+    return model::false_sharing_runs(p, model::streams_of(p), 2).count;
   };
   EXPECT_EQ(ends("i"), 0) << "16 of 64 rows are one run";
   EXPECT_EQ(ends("j"), 64) << "each row is shared";
   EXPECT_EQ(
-      model::shared_ends(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2).count,
+      model::false_sharing_runs(walk(256, 1, 16, "j"), model::streams_of(walk(256, 1, 16, "j")), 2)
+          .count,
       0)
       << "one group";
 }
 
-// Walks of 64 rows, a page each: again and again over all rows, or row by row.
-TEST(Traffic, PagesAreMissedWhereMoreAreWalkedThanTheirTranslationsFit) {
+// Scans of 64 rows, a page each: column by column over all rows, or row by row.
+TEST(Traffic, TlbMissesWhereMorePagesAreScannedThanEntries) {
   const ir::Program columns = walk(1024, 1, 4, "j"), rows = walk(1024, 1, 4, "j", "i, j", "i, j");
   model::Machine m = machine(small_cpu(4, 1));
   const auto missed = [&](const ir::Program& p) {
-    return model::pages_missed(p, model::streams_of(p), m);
+    return model::tlb_misses(p, model::streams_of(p), m);
   };
   EXPECT_EQ(missed(columns), 0) << "unknown";
-  m.translations = 1000;
+  m.tlb_entries = 1000;
   EXPECT_EQ(missed(columns), 0) << "all fit";
-  m.translations = 16;
-  EXPECT_GT(missed(columns), 64 * 100)
-      << "each of 256 steps along the rows comes to each page anew";
+  m.tlb_entries = 16;
+  EXPECT_GT(missed(columns), 64 * 100) << "each of 256 steps along the rows misses each page";
   EXPECT_LE(missed(rows), 2 * 64 + 2);
-  m.translation.value = 1e-6;
+  m.tlb_miss.value = 1e-6;
   EXPECT_GT(simulator::estimate(columns, m, {}, {}).seconds, missed(columns) * 0.9e-6);
 }
 
-// A buffer that begins to lose pages at 80 and holds none of 240, walked down 128 rows: two
-// pages apart they have half of it.
-TEST(Traffic, PagesAreWalkedWhereTheyCrowdTheSecondBuffer) {
+// A TLB that begins to miss at 80 pages and holds none of 240, for a walk down 128 rows. At a
+// stride of two pages they use half of it.
+TEST(Traffic, PageWalksWherePagesConflictInTheSecondTlb) {
   const auto walked = [](int64_t columns) {
     model::Machine m = machine(small_cpu(4, 1));
-    m.walked.line = 4096;
-    m.walked.capacity.value = 80 * 4096;
-    m.walked.middle = 120 * 4096;
-    m.walked.end = 240 * 4096;
+    m.second_tlb.line = 4096;
+    m.second_tlb.capacity.value = 80 * 4096;
+    m.second_tlb.middle = 120 * 4096;
+    m.second_tlb.end = 240 * 4096;
     const ir::Program p = walk(columns, 1, 4, "j");
-    return model::pages_walked(p, model::streams_of(p), m) /
+    return model::page_walks(p, model::streams_of(p), m) /
            static_cast<double>(columns / 4);  // per step along the rows
   };
   model::Machine unknown = machine(small_cpu(4, 1));
   const ir::Program p = walk(4096, 1, 4, "j");
-  EXPECT_EQ(model::pages_walked(p, model::streams_of(p), unknown), 0);
+  EXPECT_EQ(model::page_walks(p, model::streams_of(p), unknown), 0);
   EXPECT_GT(walked(1040), 32) << "64 rows read and 64 written, of 4160 bytes";
-  EXPECT_LT(walked(1040), 96) << "some are still held";
-  EXPECT_DOUBLE_EQ(walked(2048), 128) << "8 KiB apart";
-  EXPECT_LT(walked(2064), 96) << "a line further apart";
+  EXPECT_LT(walked(1040), 96) << "some still hit";
+  EXPECT_DOUBLE_EQ(walked(2048), 128) << "at a stride of 8 KiB";
+  EXPECT_LT(walked(2064), 96) << "and a line";
 
-  unknown.walked.line = 4096;
-  unknown.walked.capacity.value = unknown.walked.middle = unknown.walked.end = 4096;
-  unknown.walked.latency.value = 1e-6;
+  unknown.second_tlb.line = 4096;
+  unknown.second_tlb.capacity.value = unknown.second_tlb.middle = unknown.second_tlb.end = 4096;
+  unknown.second_tlb.latency.value = 1e-6;
   const model::Estimate slow = simulator::estimate(p, unknown, {}, {});
-  const double waits = model::pages_walked(p, model::streams_of(p), unknown) * 1e-6;
+  const double waits = model::page_walks(p, model::streams_of(p), unknown) * 1e-6;
   EXPECT_NEAR(term(slow, "page walks"), waits, 1e-6 * waits);
   EXPECT_GT(slow.seconds, waits);
 }
 
-// 80 columns are tiles of 48 and 32, five register tiles and not six: for operand t1, which moves
-// with the columns, and for t0, which is read anew for each tile.
+// 80 columns are tiles of 48 and 32: five register tiles and not six. So for operand t1, which
+// depends on the columns, and for t0, which is read again for each tile.
 TEST(Traffic, APartialTileTouchesWhatIsInIt) {
   const auto lines_read = [](int64_t n, int64_t tile, int stream) {
     const ir::Program p = product(64, n, 64, tile);
@@ -414,7 +425,7 @@ TEST(Traffic, AnOutputIsWrittenBackWhereItDoesNotFitAndStaysWhereItDoes) {
   EXPECT_GT(large, 50);
 }
 
-TEST(Traffic, ACopyStaysUntilTheNextIsMadeWhereAllThatOneTurnTouchesFits) {
+TEST(Traffic, ACopyStaysCachedWhereTheFootprintOfItsTileFits) {
   constexpr double region = 64 * 48 * 4, copies = 2;
   const auto of_copies = [](double capacity) {
     const ir::Program p = product(8, 96, 64, 48, 8, "[0, 1]");
@@ -428,22 +439,22 @@ TEST(Traffic, ACopyStaysUntilTheNextIsMadeWhereAllThatOneTurnTouchesFits) {
     return model::traffic(p, s, m, {})[0].streams.at(at);
   };
   EXPECT_DOUBLE_EQ(of_copies(256).written, copies * region);
-  EXPECT_GE(of_copies(256).read, copies * region) << "each has left before it is read";
+  EXPECT_GE(of_copies(256).read, copies * region) << "each is evicted before it is read";
   constexpr double others = 8 * 64 * 4 + 8 * 48 * 4,
-                   fits = 2 * region +
-                          others;  // the source of one turn, its copy, and what goes with them
+                   fits =
+                       2 * region + others;  // the source of one tile, its copy, the other operands
   EXPECT_EQ(of_copies(fits).written, 0);
   EXPECT_EQ(of_copies(fits).read, 0);
 }
 
-TEST(Traffic, WhatIsResidentIsNotReadAgain) {
+TEST(Traffic, CachedDataIsNotReadAgain) {
   std::mt19937 rng(15);
   for (int i = 0; i < 100; ++i) {
     const Drawn d = draw(rng, i);
     const model::Machine m = machine(d.target);
     const model::Streams s = model::streams_of(d.program);
-    const model::Residency warm(d.program.graph.tensors.size(),
-                                std::vector<double>(m.levels.size(), 1));
+    const model::CachedFractions warm(d.program.graph.tensors.size(),
+                                      std::vector<double>(m.levels.size(), 1));
     const auto cold_bytes = model::traffic(d.program, s, m, {}),
                warm_bytes = model::traffic(d.program, s, m, warm);
     for (size_t l = 0; l < cold_bytes.size(); ++l)

@@ -1,4 +1,4 @@
-// What made-up observations say of how memory is accessed; what they do not tell is unknown, or an
+// Inference of memory access from synthetic observations. What they do not decide is unknown, or an
 // interval.
 #include "probe/inference/access.h"
 
@@ -41,14 +41,14 @@ Observations chases(double most, double per_hop_at_least) {
   return o;
 }
 
-TEST(Access, misses_under_way_are_one_chase_over_many) {
+TEST(Access, outstanding_misses_are_one_chase_over_many) {
   hwdesc::MemoryLevel l;
   add_outstanding(chases(12, 0), two_caches(), 2, l);
   EXPECT_NEAR(l.outstanding.lines.value->v, 12, 0.1);
   EXPECT_LT(l.outstanding.lines.high->v, 13);
 }
 
-TEST(Access, what_bandwidth_ends_may_be_more) {
+TEST(Access, outstanding_misses_limited_by_bandwidth_may_be_more) {
   hwdesc::MemoryLevel l;
   l.bandwidth.per_unit.value = hwdesc::Bandwidth{64 / (kFar / 20), ""};
   add_outstanding(chases(48, kFar / 20), two_caches(), 2, l);
@@ -60,11 +60,10 @@ TEST(Access, what_bandwidth_ends_may_be_more) {
   EXPECT_NE(still.outstanding.lines.note.find("there may be more"), std::string::npos);
 }
 
-TEST(Access, what_a_unit_reads_of_another_ones_cache) {
+TEST(Access, dirty_remote_reads) {
   Observations o;
   o.points = {
-      block("coherence", "dirty_remote_read own", {{"level", 1}, {"bytes", 1 << 18}},
-            1 / 200e9),
+      block("coherence", "dirty_remote_read own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 200e9),
       block("coherence", "dirty_remote_read", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 20e9),
       block("coherence", "upgrade own", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 100e9),
       block("coherence", "upgrade", {{"level", 1}, {"bytes", 1 << 18}}, 1 / 7e9)};
@@ -82,8 +81,8 @@ TEST(Access, what_a_unit_reads_of_another_ones_cache) {
   EXPECT_FALSE(l.bandwidth.dirty_remote_rfo.known()) << "never measured";
 }
 
-// A host that ran the units apart for a third of the time.
-TEST(Access, WhatIsHandedOverIsWhatItIsMostOfTheTime) {
+// The host ran the units on different dies for a third of the time.
+TEST(Access, DirtyRemoteReadsAreOfTheUsualPlacement) {
   Observations o;
   o.points = {block("coherence", "dirty_remote_read own", {{"level", 1}}, 1 / 200e9),
               block("coherence", "dirty_remote_read", {{"level", 1}}, 1 / 40e9),
@@ -101,14 +100,14 @@ TEST(Access, WhatIsHandedOverIsWhatItIsMostOfTheTime) {
   EXPECT_GT(l.bandwidth.dirty_remote_read.high->v, 39e9);
 }
 
-// Empty steps count as they are while units are near each other: transfers of a host that ran them
-// apart most of the time do not go with those.
-TEST(Access, WhatIsHandedOverIsOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
+// Steps of empty launches count as measured while units shared a die. Transfers that were mostly
+// cross-die do not belong to them.
+TEST(Access, DirtyRemoteReadsAreOfOneDieWhereEnoughBlocksShowIt) {
   Observations o;
   o.points = {block("coherence", "dirty_remote_rfo own", {{"level", 1}}, 1 / 200e9)};
   for (int i = 0; i < 8; ++i)
-    o.points.push_back(block("coherence", "dirty_remote_rfo", {{"level", 1}},
-                             i < 3 ? 1 / 40e9 : 1 / 10e9));
+    o.points.push_back(
+        block("coherence", "dirty_remote_rfo", {{"level", 1}}, i < 3 ? 1 / 40e9 : 1 / 10e9));
   hwdesc::MemoryLevel l;
   add_dirty_remote_read(o, 1, l);
   ASSERT_TRUE(l.bandwidth.dirty_remote_rfo.known() && l.bandwidth.dirty_remote_rfo.low);
@@ -118,7 +117,7 @@ TEST(Access, WhatIsHandedOverIsOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
       << l.bandwidth.dirty_remote_rfo.note;
 }
 
-TEST(Access, WhatAnEndInFrontOfAnotherUnitsRunCosts) {
+TEST(Access, FalseSharingOfAdjacentRuns) {
   Observations o;
   o.points = {block("false_sharing", "own", {{"level", 1}}, 16e-9),
               block("false_sharing", "between", {{"level", 1}}, 316e-9)};
@@ -141,9 +140,9 @@ Observations lines(double sets, double ways, bool hash) {
   for (double stride = 512; stride <= 32768; stride *= 2)
     for (const double odd : {1.0, 3.0, 5.0})
       for (double n = 2; n <= 40; ++n) {
-        const auto apart = static_cast<int64_t>(stride * odd / 64);
-        const double sets_met =
-            std::max(1.0, sets / static_cast<double>(std::gcd(apart, static_cast<int64_t>(sets))));
+        const auto line_stride = static_cast<int64_t>(stride * odd / 64);
+        const double sets_met = std::max(
+            1.0, sets / static_cast<double>(std::gcd(line_stride, static_cast<int64_t>(sets))));
         const bool fits = hash || n <= ways * std::min(sets_met, sets);
         o.points.push_back(
             block("ways", "lines", {{"stride", stride * odd}, {"lines", n}}, fits ? kNear : kNext));
@@ -151,7 +150,7 @@ Observations lines(double sets, double ways, bool hash) {
   return o;
 }
 
-TEST(Access, ways_are_told_where_distances_agree) {
+TEST(Access, ways_are_known_where_strides_agree) {
   EXPECT_EQ(ways_of(lines(64, 8, false), two_caches(), 0).value->v, 8);
   EXPECT_FALSE(ways_of(lines(64, 8, true), two_caches(), 0).known());
   // 40 sets of 13 ways: at powers of two they look like 5 times as many ways, at 5 times one they
@@ -159,11 +158,11 @@ TEST(Access, ways_are_told_where_distances_agree) {
   EXPECT_FALSE(ways_of(lines(40, 13, false), two_caches(), 0).known());
 }
 
-// Chases through lines a page apart, which the second cache holds up to `held`.
-TEST(Access, LinesAPageApartThatTheSecondCacheHolds) {
+// Chases through lines at a stride of a page; the second cache holds up to `held`.
+TEST(Access, LinesAtAStrideOfAPageThatTheSecondCacheHolds) {
   const Known known = two_caches();
   const double here = known.levels.plateaus[1].seconds, next = known.levels.plateaus[2].seconds;
-  const auto told = [&](double held, double most, double disturbed = 0) {
+  const auto measured = [&](double held, double most, double disturbed = 0) {
     Observations o;
     for (double n = 32; n <= most; n *= 2) {
       const double missing = std::clamp(std::log2(n / held) + 0.5, 0.0, 1.0);
@@ -173,18 +172,18 @@ TEST(Access, LinesAPageApartThatTheSecondCacheHolds) {
     return page_lines_of(o, known, 1);
   };
   for (const double held : {100.0, 181.0, 700.0}) {
-    const auto v = told(held, 4096);
+    const auto v = measured(held, 4096);
     ASSERT_TRUE(v.known()) << held;
-    EXPECT_EQ(told(held, 4096, 32).value->v, v.value->v) << "somebody disturbed one of them";
+    EXPECT_EQ(measured(held, 4096, 32).value->v, v.value->v) << "one of them was disturbed";
     EXPECT_NEAR(v.value->v, held, 0.25 * held);
     EXPECT_LE(v.low->v, v.value->v);
     EXPECT_GE(v.high->v, v.value->v);
   }
-  EXPECT_FALSE(told(10000, 4096).known()) << "more than anybody asked for";
-  EXPECT_NE(told(10000, 4096).note, "");
+  EXPECT_FALSE(measured(10000, 4096).known()) << "more than was measured";
+  EXPECT_NE(measured(10000, 4096).note, "");
 }
 
-TEST(Access, PartsOfLinesAreStoredByVectorsOfHalfOneAtMost) {
+TEST(Access, StoresToPartsOfLinesUseVectorsOfHalfALineAtMost) {
   const std::vector<int> all = {4, 8, 16}, narrow = {4}, wide = {16};
   EXPECT_EQ(row_lanes("sets_write", all), 8);
   EXPECT_EQ(row_lanes("sets_read", all), 16);
@@ -192,46 +191,46 @@ TEST(Access, PartsOfLinesAreStoredByVectorsOfHalfOneAtMost) {
   EXPECT_EQ(row_lanes("sets_write", wide), 16) << "there are no others";
 }
 
-// Lines that meet in a set of the nearest cache, 32 KiB in 8 ways or in 2, and as many side by
-// side; a clock of 2 GHz.
-TEST(Access, HowFastASetTakesLines) {
+// Set conflicts in the nearest cache, 32 KiB in 8 ways or in 2, and as many adjacent lines; a clock
+// of 2 GHz.
+TEST(Access, SetConflictsOfLoadsAndStores) {
   const auto told_both = [](double meeting, double beside, double changed, double ways) {
     const Known known = two_caches();
     Observations o;
-    for (const Turns& t : turns_of(known)) {
+    for (const SetConflictCase& t : set_conflict_cases(known)) {
       o.points.push_back(block("ways", t.what(),
-                               {{"stride", double(t.apart)}, {"lines", double(t.lines)}},
-                               t.changed      ? changed
-                               : t.in_one_set ? meeting
-                                              : beside));
+                               {{"stride", double(t.stride)}, {"lines", double(t.lines)}},
+                               t.stores    ? changed
+                               : t.one_set ? meeting
+                                           : beside));
       o.points.back().clock_hz = 2e9;
     }
     hwdesc::MemoryLevel l;
     l.capacity.value = hwdesc::Bytes{32768};
     if (ways > 0) l.ways.value = hwdesc::Count{ways};
-    add_set_turns(o, known, l);
+    add_set_conflict(o, known, l);
     return l;
   };
-  const auto told = [&](double meeting, double beside, double ways) {
+  const auto measured = [&](double meeting, double beside, double ways) {
     return told_both(meeting, beside, 1e-8, ways).set_conflict;
   };
-  ASSERT_TRUE(told(5e-9, 1e-9, 8).known());
-  EXPECT_NEAR(told(5e-9, 1e-9, 8).value->v, 10, 1e-6) << "ticks";
-  EXPECT_EQ(told(5e-9, 1e-9, 8).value->clock, "core");
-  EXPECT_NEAR(told(5e-9, 1e-9, 2).value->v, 40, 1e-6) << "four pages begin in four sets";
+  ASSERT_TRUE(measured(5e-9, 1e-9, 8).known());
+  EXPECT_NEAR(measured(5e-9, 1e-9, 8).value->v, 10, 1e-6) << "cycles";
+  EXPECT_EQ(measured(5e-9, 1e-9, 8).value->clock, "core");
+  EXPECT_NEAR(measured(5e-9, 1e-9, 2).value->v, 40, 1e-6) << "four pages begin in four sets";
   const auto changed = [&](double seconds, double ways) {
     return told_both(5e-9, 1e-9, seconds, ways).set_conflict_dirty;
   };
   ASSERT_TRUE(changed(15e-9, 8).known());
   EXPECT_NEAR(changed(15e-9, 8).value->v, 30, 1e-6);
   EXPECT_NEAR(changed(15e-9, 2).value->v, 120, 1e-6);
-  for (const auto& none :
-       {told(1.2e-9, 1e-9, 8), told(5e-9, 1e-9, 0), changed(1.2e-9, 8), changed(15e-9, 0)}) {
+  for (const auto& none : {measured(1.2e-9, 1e-9, 8), measured(5e-9, 1e-9, 0), changed(1.2e-9, 8),
+                           changed(15e-9, 0)}) {
     EXPECT_FALSE(none.known());
     EXPECT_NE(none.note, "");
   }
   hwdesc::MemoryLevel l;
-  add_set_turns({}, two_caches(), l);
+  add_set_conflict({}, two_caches(), l);
   EXPECT_FALSE(l.set_conflict.known());
   EXPECT_FALSE(l.set_conflict_dirty.known());
   EXPECT_EQ(l.set_conflict.note, "") << "never measured";
@@ -253,8 +252,8 @@ Observations transfers(double unit) {
 TEST(Access, units_of_transfer_and_lines) {
   EXPECT_EQ(transaction_of(transfers(32), two_caches(), 0).value->v, 32);
   EXPECT_EQ(transaction_of(transfers(64), two_caches(), 2).value->v, 64);
-  const auto pairs =
-      transaction_of(transfers(128), two_caches(), 2);  // lines of 64 B that come in pairs
+  // lines of 64 B that are fetched in pairs
+  const auto pairs = transaction_of(transfers(128), two_caches(), 2);
   EXPECT_EQ(pairs.value->v, 64);
   EXPECT_FALSE(pairs.note.empty());
   EXPECT_FALSE(transaction_of(transfers(1000), two_caches(), 2).known());
@@ -262,7 +261,7 @@ TEST(Access, units_of_transfer_and_lines) {
   EXPECT_FALSE(line_of(transfers(32), two_caches(), 1).known());
 }
 
-// Nodes a stride apart in each cache: the farther one keeps twice as much together.
+// Nodes at a stride in each cache; the second cache holds twice as much.
 TEST(Access, each_cache_has_lines_of_its_own) {
   Observations o = transfers(32);
   for (const double s : {64, 128, 256, 512})
@@ -272,9 +271,8 @@ TEST(Access, each_cache_has_lines_of_its_own) {
   EXPECT_EQ(line_of(o, two_caches(), 1).value->v, 256);
 }
 
-// Hops through a group's own memory, as they are and after a sweep that takes six times as long as
-// they do.
-TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longer) {
+// Hops through the scratchpad, alone and after a sweep that takes six times as long.
+TEST(Access, a_scratchpad_is_off_chip_where_hops_take_more_than_noise_longer) {
   const auto slowed = [](double after, double sweep, double next = 0) {
     Observations o;
     for (const double bytes : {0.0, 1e5})
@@ -282,7 +280,7 @@ TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longe
         o.points.push_back(
             block("scratch", "after", {{"bytes", bytes}, {"hops", hops}},
                   (bytes > 0 ? sweep : 1e-9) + (hops > 0 ? (bytes > 0 ? after : 4e-6) : 0)));
-    Levels levels;  // hops of 16 ns are the first one's
+    Levels levels;  // hops of 16 ns are those of the first one
     levels.plateaus = {{1e3, 1e4, 10e-9}, {1e5, 1e6, next}, {1e7, 1e8, 10 * next}};
     return slowed_by_sweep(o, next > 0 ? levels : Levels{});
   };
@@ -295,16 +293,16 @@ TEST(Access, own_memory_lies_behind_caches_where_hops_take_more_than_noise_longe
   EXPECT_TRUE(slowed(8e-6, 24e-6, 30e-9));
 }
 
-// A machine that takes twice as long in two rounds of five, other ones for each kernel: the
-// quickest launches of all rounds belong to no one state of it.
-TEST(Access, own_memory_is_told_though_the_machine_is_slow_for_some_rounds) {
+// A machine that takes twice as long in two rounds of five, in different ones for each kernel. The
+// fastest launches of all rounds belong to no one state of it.
+TEST(Access, a_scratchpad_is_located_though_the_machine_is_slow_for_some_rounds) {
   Observations o;
   for (int round = 0; round < 8; ++round) {
     const double slow = round % 4 == 0 ? 1 : 2;
     for (const double bytes : {0.0, 1e5})
       for (const double hops : {0.0, 256.0}) {
-        const bool quick =
-            round == 4 && bytes > 0 && hops > 0;  // the machine recovers in the middle of one
+        // the machine recovers in the middle of one
+        const bool quick = round == 4 && bytes > 0 && hops > 0;
         const double seconds =
             (bytes > 0 ? 24e-6 : 1e-9) + (hops > 0 ? (bytes > 0 ? 8e-6 : 4e-6) : 0);
         o.points.push_back(block(
@@ -315,15 +313,15 @@ TEST(Access, own_memory_is_told_though_the_machine_is_slow_for_some_rounds) {
   EXPECT_NEAR(slowed_by_sweep(o).value_or(0), 2, 0.05);
 }
 
-TEST(Access, the_level_that_answers_is_the_farthest_that_hops_are_not_faster_than) {
+TEST(Access, the_answering_level_is_the_last_one_not_slower_than_hops) {
   Levels levels;
   levels.plateaus = {{1e3, 1e4, 10e-9}, {1e5, 1e6, 100e-9}, {1e7, 1e8, 400e-9}};
-  EXPECT_EQ(answers(levels, 8e-9), 0u);   // a memory on the chip
-  EXPECT_EQ(answers(levels, 60e-9), 0u);  // some hops went farther
-  EXPECT_EQ(answers(levels, 96e-9), 1u);
-  EXPECT_EQ(answers(levels, 150e-9), 1u);
-  EXPECT_EQ(answers(levels, 500e-9), 2u);
-  EXPECT_EQ(answers({}, 1e-9), 0u);
+  EXPECT_EQ(answering_level(levels, 8e-9), 0u);   // a memory on the chip
+  EXPECT_EQ(answering_level(levels, 60e-9), 0u);  // some hops missed
+  EXPECT_EQ(answering_level(levels, 96e-9), 1u);
+  EXPECT_EQ(answering_level(levels, 150e-9), 1u);
+  EXPECT_EQ(answering_level(levels, 500e-9), 2u);
+  EXPECT_EQ(answering_level({}, 1e-9), 0u);
 }
 
 TEST(Access, banks) {
@@ -337,7 +335,7 @@ TEST(Access, banks) {
     return l.banks;
   };
   EXPECT_EQ(conflicts(32, 1).count.value->v, 32);
-  EXPECT_FALSE(conflicts(32, 2).count.known()) << "as slow two words apart as beside each other";
+  EXPECT_FALSE(conflicts(32, 2).count.known()) << "as slow at a stride of two words as of one";
   EXPECT_FALSE(conflicts(1, 1).count.known());
   EXPECT_FALSE(conflicts(128, 1).count.known());
 }
@@ -353,14 +351,14 @@ hwdesc::WritePolicy policy(double written, double updated) {
   return write_policy_of(o, 0);
 }
 
-TEST(Access, what_stores_do) {
+TEST(Access, write_policy) {
   EXPECT_EQ(policy(1e-6, 1e-6), hwdesc::WritePolicy::allocate);
   EXPECT_EQ(policy(4e-6, 1e-6), hwdesc::WritePolicy::through);
   EXPECT_EQ(policy(4e-6, 4e-6), hwdesc::WritePolicy::around);
   EXPECT_EQ(policy(2.5e-6, 1e-6), hwdesc::WritePolicy::unknown);
 }
 
-TEST(Access, a_cache_takes_stores_as_fast_as_what_lies_behind_it) {
+TEST(Access, stores_as_fast_as_the_next_level_leave_the_policy_unknown) {
   const auto first = [](hwdesc::WritePolicy policy, double own) {
     std::vector<hwdesc::MemoryLevel> memory(3);
     for (hwdesc::MemoryLevel& l : memory) l.per = "device";
@@ -371,7 +369,7 @@ TEST(Access, a_cache_takes_stores_as_fast_as_what_lies_behind_it) {
     memory[1].write = hwdesc::WritePolicy::allocate;
     memory[1].bandwidth.write.value = hwdesc::Bandwidth{640e9, ""};
     memory[1].bandwidth.write.low = hwdesc::Bandwidth{600e9, ""};
-    settle_retention(memory, 1e9, 8);
+    raise_write_bandwidth(memory, 1e9, 8);
     EXPECT_EQ(memory[1].bandwidth.write.value->v, 640e9);
     return memory[0].bandwidth.write;
   };
@@ -386,7 +384,7 @@ TEST(Access, a_cache_takes_stores_as_fast_as_what_lies_behind_it) {
   EXPECT_EQ(first(hwdesc::WritePolicy::allocate, 70).value->v, 70);
 }
 
-TEST(Access, the_hosts_memory) {
+TEST(Access, copies_between_host_and_device) {
   EXPECT_FALSE(host_memory({}));
   Observations o;
   for (const char* way : {"to_device", "from_device"})

@@ -1,4 +1,4 @@
-// When a device's own times are believed, and what is said where they are not.
+// When a device's own times are plausible, and the message where they are not.
 #include "probe/sampling/belief.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ TEST(Belief, ALongRunThatWasHardlyBusyIsDoubtful) {
       << "empty steps cost what launching does";
 }
 
-TEST(Belief, ASimulatedOneHasNoHostToWaitFor) {
+TEST(Belief, ASimulatedDeviceHasNoBusyHost) {
   EXPECT_EQ(belief_in({1e-3, 1e-3, 1, true}), Belief::good);
   EXPECT_EQ(belief_in({1e-3 / 16, 1e-3, 1, true}), Belief::none);
   EXPECT_EQ(belief_in({1e-3, 1e-3 / 16, 1, true}), Belief::none);

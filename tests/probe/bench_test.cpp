@@ -1,5 +1,4 @@
-// How long samples are made: by a made device whose launches cost something and which others hold
-// at first.
+// Calibration of samples, on a fake device with launch overhead and a busy start.
 #include "probe/sampling/bench.h"
 
 #include <gtest/gtest.h>
@@ -7,15 +6,16 @@
 #include <vector>
 
 #include "probe/kernels/kernels.h"
-#include "tests/probe/made_module.h"
+#include "tests/probe/fake_module.h"
 
 namespace assay::probe {
 namespace {
 
 constexpr double kTick = 0.3e-9, kLaunch = 1e-6,
-                 kHeld = 0.5e-3;  // s: of an addition, of a launch, of a run that others hold
+                 // s: of an addition, of a launch, of a run while the processor is busy
+    kHeld = 0.5e-3;
 
-class HeldModule final : public test::MadeModule {
+class HeldModule final : public test::FakeModule {
  public:
   explicit HeldModule(int runs_held) : held_(runs_held) {}
 
@@ -38,9 +38,9 @@ Observation sentinel_of(int runs_held) {
   return bench.measure("clock", "sentinel", {}, bench.sentinel_job(1, 50e-6));
 }
 
-// While others hold the processor the shortest work seems long enough. Then its launch is most of
-// what it takes.
-TEST(Bench, AmountsFoundWhileOthersHeldTheProcessorAreFoundAgain) {
+// While the processor is busy, the shortest work seems long enough. Later its launch takes most of
+// the time.
+TEST(Bench, AmountsCalibratedOnABusyProcessorAreCalibratedAgain) {
   for (const int held : {0, 2, 4}) {
     const Observation o = sentinel_of(held);
     ASSERT_FALSE(o.samples.empty()) << held;

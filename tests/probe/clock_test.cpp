@@ -1,4 +1,4 @@
-// What the clock is where additions, multiply-adds and the driver say different things of it.
+// The clock where additions, multiply-adds and the driver disagree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "probe/inference/known.h"
 #include "probe/inference/ticks.h"
-#include "tests/probe/made_machine.h"
+#include "tests/probe/synthetic_machine.h"
 
 namespace assay::probe {
 namespace {
@@ -15,12 +15,11 @@ namespace {
 using test::block;
 using test::inferred;
 using test::kClock;
-using test::made_machine;
+using test::synthetic_machine;
 
-// Ticks are counted by the additions beside each block: without the experiment they are the same
-// ticks.
-TEST(Clock, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
-  Observations o = made_machine();
+// Cycles are counted by the additions beside each block, so they do not need the clock experiment.
+TEST(Clock, RatesAreInCyclesAlsoWithoutTheClockExperiment) {
+  Observations o = synthetic_machine();
   std::erase_if(o.points, [](const Observation& p) { return p.experiment == "clock"; });
   for (Observation& p : o.points) p.clock_hz = kClock;
   const hwdesc::Profile p = inferred(o);
@@ -30,7 +29,7 @@ TEST(Clock, RatesAreInTicksAlsoWhereTheClockExperimentIsMissing) {
 }
 
 // Of threads the driver names the highest clock: the chip may run below it, not above.
-TEST(Clock, AdditionsTakeWholeTicksOfAClockNoHigherThanTheDriverSays) {
+TEST(Clock, AdditionsTakeWholeCyclesOfAClockNoHigherThanTheDrivers) {
   const auto clock = [](double additions) {
     Observations o;
     o.facts = {{"lanes", "threads"}, {"clock_hz", "1200000000"}};
@@ -43,9 +42,9 @@ TEST(Clock, AdditionsTakeWholeTicksOfAClockNoHigherThanTheDriverSays) {
   EXPECT_DOUBLE_EQ(clock(1200e6 / 3.9), 1200e6) << "of operands that come sooner now and then";
 }
 
-// A core that slows down, and one whose neighbour takes its share of the issue slots: additions
-// beside multiply-adds take as long in both. Two vectors of multiply-adds a tick tell which.
-TEST(Clock, MultiplyAddsTellASlowerClockFromANeighbour) {
+// A slower core, and one whose co-tenant takes issue slots: additions beside multiply-adds take as
+// long in both. Two vectors of multiply-adds a cycle tell them from each other.
+TEST(Clock, MultiplyAddsDistinguishASlowerClockFromACoTenant) {
   const auto rate = [](double hz) {
     Observations o;
     o.points = {block("clock", "sentinel", {}, 1 / kClock),
@@ -62,9 +61,9 @@ TEST(Clock, MultiplyAddsTellASlowerClockFromANeighbour) {
   }
 }
 
-// A neighbour that takes half of both leaves two vectors a tick of either clock. No vector is ready
-// in half a tick.
-TEST(Clock, AVectorReadyInATickTellsASlowerClockFromANeighbour) {
+// A co-tenant that takes half of both leaves two vectors a cycle at either clock. No vector has a
+// latency of half a cycle.
+TEST(Clock, ALatencyOfACycleDistinguishesASlowerClockFromACoTenant) {
   const auto latency = [](double hz) {
     Observations o;
     o.points = {block("clock", "sentinel", {}, 1 / kClock),
@@ -79,9 +78,8 @@ TEST(Clock, AVectorReadyInATickTellsASlowerClockFromANeighbour) {
   EXPECT_NEAR(latency(kClock / 2), 4, 0.05);
 }
 
-// Additions alone that somebody held up while those beside multiply-adds ran freely are no lower
-// clock.
-TEST(Clock, AdditionsAloneThatWereHeldUpAreNoSlowerClock) {
+// Disturbed additions alone are no lower clock if those beside multiply-adds ran undisturbed.
+TEST(Clock, DisturbedAdditionsAloneAreNoSlowerClock) {
   Observations o;
   o.points = {block("clock", "fma", {{"lanes", 8}}, 1 / kClock),
               block("fma", "fma", {{"lanes", 8}, {"chains", 12}}, 0.5 / kClock)};
@@ -104,9 +102,9 @@ TEST(Clock, BlocksAtAHigherClockDoNotRaiseThatOfOthers) {
   }
 }
 
-// A clock experiment that others held up throughout does not say the clock: what came after it ran
+// A clock experiment that was disturbed throughout does not give the clock: later blocks ran
 // faster.
-TEST(Clock, AClockBelowWhatLaterExperimentsSawIsNotTheClock) {
+TEST(Clock, AClockBelowThatOfLaterExperimentsDoesNotCount) {
   const auto clock = [](double seen) {
     Observations o;
     o.points = {block("clock", "sentinel", {}, 1 / (seen * kClock)),
@@ -131,7 +129,7 @@ TEST(Clock, AClockBelowWhatLaterExperimentsSawIsNotTheClock) {
   EXPECT_TRUE(clock(1.04).note.empty());
 }
 
-TEST(Clock, ALoadedClockThatIsAnInterruptionIsNotReported) {
+TEST(Clock, ADisturbedLoadedClockIsNotReported) {
   Observations o;
   o.points.push_back(block("clock", "sentinel", {}, 1 / kClock));
   o.points.push_back(block("sustained", "fma", {{"lanes", 16}}, 10 / kClock));

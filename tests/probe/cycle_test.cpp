@@ -1,4 +1,4 @@
-// Where the nodes of a cycle lie.
+// The byte offsets of a cycle's nodes.
 #include "probe/sampling/cycle.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +8,7 @@
 namespace assay::probe {
 namespace {
 
-// Whatever the line is found to be: one node per page, over all sets, and none behind the last
-// page.
+// For any line size: one node per page, over all sets, and none beyond the last page.
 TEST(Cycle, SpreadNodesStayInPagesOfTheirOwn) {
   for (const int64_t line : {32, 64, 96, 128, 256}) {
     Cycle c;

@@ -1,5 +1,5 @@
-// Sweeps of made-up caches give their edges back; what a sweep can not tell stays unknown and says
-// why.
+// Sweeps of synthetic caches give their capacities back; what a sweep does not decide is unknown,
+// with the reason.
 #include "probe/inference/cyclic_scan.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include "probe/inference/known.h"
 #include "probe/inference/sharing.h"
 #include "probe/kernels/code.h"
-#include "tests/probe/made_caches.h"
 #include "tests/probe/synthetic.h"
+#include "tests/probe/synthetic_caches.h"
 
 namespace assay::probe {
 namespace {
@@ -17,22 +17,23 @@ namespace {
 using namespace hwdesc;
 using namespace test;
 
-double stream_time_at(const std::vector<MadeCache>& caches, double far_bandwidth, double bytes) {
+double stream_time_at(const std::vector<SyntheticCache>& caches, double far_bandwidth,
+                      double bytes) {
   double t = 1 / far_bandwidth;
   for (size_t i = caches.size(); i-- > 0;) {
-    const double h = held_by(caches[i], bytes);
+    const double h = hit_rate_of(caches[i], bytes);
     t = h / caches[i].bandwidth + (1 - h) * t;
   }
   return t;
 }
 
-const std::vector<MadeCache> kCaches = {{44 * kKiB, 60 * kKiB, 900e9},
-                                        {900 * kKiB, 1500 * kKiB, 250e9},
-                                        {4.5 * kMiB, 32 * kMiB, 150e9}};
+const std::vector<SyntheticCache> kCaches = {{44 * kKiB, 60 * kKiB, 900e9},
+                                             {900 * kKiB, 1500 * kKiB, 250e9},
+                                             {4.5 * kMiB, 32 * kMiB, 150e9}};
 
-// `end`: largest footprint before the one that lies beyond all caches.
-std::vector<CurvePoint> sweep(const std::vector<MadeCache>& caches, double noise, unsigned seed,
-                              double end = 32 * kMiB) {
+// `end`: largest footprint before the one beyond all caches.
+std::vector<CurvePoint> sweep(const std::vector<SyntheticCache>& caches, double noise,
+                              unsigned seed, double end = 32 * kMiB) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> around(0, noise);
   std::vector<CurvePoint> out;
@@ -48,7 +49,7 @@ std::vector<MemoryLevel> told_by(const std::vector<CurvePoint>& curve) {
   return m;
 }
 
-TEST(HitCurve, GivesTheEdgesBack) {
+TEST(HitCurve, GivesTheCapacitiesBack) {
   const std::vector<MemoryLevel> m = told_by(sweep(kCaches, 0, 1));
   for (size_t i = 0; i < kCaches.size(); ++i) {
     const double parts = m[i].per == "unit" ? 1 : kUnits;
@@ -60,10 +61,10 @@ TEST(HitCurve, GivesTheEdgesBack) {
         << m[i].name;
   }
   EXPECT_FALSE(m[3].cyclic_scan.from.known());
-  EXPECT_GT(m[2].cyclic_scan.from.value->v, m[2].capacity.value->v) << "beyond what the chase said";
+  EXPECT_GT(m[2].cyclic_scan.from.value->v, m[2].capacity.value->v) << "beyond the chase's knee";
 }
 
-TEST(HitCurve, TheIntervalIsThatOfTheNeighbours) {
+TEST(HitCurve, TheIntervalIsThatOfTheNeighbouringFootprints) {
   for (const MemoryLevel& l : told_by(sweep(kCaches, 0.02, 3))) {
     for (const Value<Bytes>* v : {&l.cyclic_scan.from, &l.cyclic_scan.middle, &l.cyclic_scan.to}) {
       if (!v->known()) continue;
@@ -88,7 +89,7 @@ TEST(HitCurve, NoiseMovesThemByLessThanItsShareOfTheStep) {
 }
 
 TEST(HitCurve, ALevelThatDoesNotShowIsUnknownAndTheOthersAreNot) {
-  std::vector<MadeCache> caches = kCaches;
+  std::vector<SyntheticCache> caches = kCaches;
   caches[1].bandwidth = 1.2 * caches[2].bandwidth;
   const std::vector<MemoryLevel> m = told_by(sweep(caches, 0, 1));
   EXPECT_FALSE(m[1].cyclic_scan.from.known());
@@ -99,7 +100,7 @@ TEST(HitCurve, ALevelThatDoesNotShowIsUnknownAndTheOthersAreNot) {
   EXPECT_TRUE(m[2].cyclic_scan.from.known());
 }
 
-TEST(HitCurve, ASweepThatStopsEarlyTellsWhatItSaw) {
+TEST(HitCurve, ASweepThatStopsEarlyGivesWhatItMeasured) {
   const std::vector<MemoryLevel> m = told_by(sweep(kCaches, 0, 1, 16 * kMiB));
   const HitCurve& s = m[2].cyclic_scan;
   EXPECT_TRUE(s.from.known());
@@ -109,7 +110,7 @@ TEST(HitCurve, ASweepThatStopsEarlyTellsWhatItSaw) {
   EXPECT_TRUE(m[1].cyclic_scan.to.known());
 }
 
-// Many units leave little to each: what they share may be larger than all that is swept.
+// With many units each has little: what they share may be larger than the whole sweep.
 TEST(HitCurve, ACacheBeyondTheSweepIsUnknownAndSoIsTheStepToIt) {
   std::vector<MemoryLevel> m = levels();
   m[2].capacity.value = Bytes{512 * kMiB};
@@ -122,7 +123,7 @@ TEST(HitCurve, ACacheBeyondTheSweepIsUnknownAndSoIsTheStepToIt) {
   EXPECT_EQ(plateau_times(m, {curve, kUnits})[2], 0);
 }
 
-TEST(HitCurve, WithoutASweepNothingIsSaid) {
+TEST(HitCurve, WithoutASweepNothingIsReported) {
   Observations unusable;
   unusable.points = {
       test::block("cyclic_scan", "read", {{"bytes", kMiB}, {"units", kUnits}}, std::nan(""))};
@@ -133,9 +134,9 @@ TEST(HitCurve, WithoutASweepNothingIsSaid) {
   EXPECT_EQ(m, levels());
 }
 
-// From inside the first cache to beyond the last one, nothing twice, never more than there is
-// memory for.
-TEST(HitCurve, TheSweepCoversEveryEdge) {
+// From inside the first cache to beyond the last one, no footprint twice, and never more than the
+// memory.
+TEST(HitCurve, TheSweepCoversEveryCapacity) {
   Known k;
   k.levels.knees = {{46 * kKiB, 52 * kKiB, 49 * kKiB},
                     {900 * kKiB, 1200 * kKiB, 1 * kMiB},
@@ -156,8 +157,8 @@ TEST(HitCurve, TheSweepCoversEveryEdge) {
   EXPECT_TRUE(scan_footprints({}, 2, 64 << 20).empty());
 }
 
-// Others leave a chase little of a cache that the system says is large: the sweep has no gap where
-// that one may end.
+// Co-tenants leave a chase little of a cache that the system declares large. The sweep has no gap
+// where it may end.
 TEST(HitCurve, TheSweepLeavesNoGapUpToWhatTheLastCacheMayHold) {
   Known k;
   k.levels.knees = {{46 * kKiB, 52 * kKiB, 49 * kKiB}, {2 * kMiB, 8 * kMiB, 4 * kMiB}};
@@ -172,12 +173,12 @@ TEST(HitCurve, TheSweepLeavesNoGapUpToWhatTheLastCacheMayHold) {
               1.25 * static_cast<double>(sizes[i - 1]) + kBlockBytes);
 }
 
-// Far memory is read twice as fast in one of three sweeps: pooled, what is far would seem to be
-// held.
-TEST(HitCurve, OfSeveralSweepsTheOneInTheMiddleCounts) {
+// Far memory is twice as fast in one of three sweeps. Pooled, far footprints would seem to be
+// cached.
+TEST(HitCurve, OfSeveralSweepsTheMedianCounts) {
   Observations all;
   const auto add = [&](double end, double far) {
-    std::vector<MadeCache> caches = kCaches;
+    std::vector<SyntheticCache> caches = kCaches;
     caches.back() = {end / 8, end, 150e9};
     for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4))
       all.points.push_back(test::block("cyclic_scan", "read", {{"bytes", bytes}, {"units", kUnits}},
@@ -202,8 +203,8 @@ TEST(HitCurve, OfSeveralSweepsTheOneInTheMiddleCounts) {
     ASSERT_TRUE(alone[2].cyclic_scan.middle.known()) << alone[2].cyclic_scan.middle.note;
     middles.push_back(alone[2].cyclic_scan.middle.value->v);
   }
-  // Later sweeps that begin on a cache's edge say nothing of it, nor do those that were cut off
-  // before far memory.
+  // Later sweeps that begin inside a cache's knee do not count, nor do those that ended before far
+  // memory.
   std::vector<MemoryLevel> with_late = m, without = m;
   std::vector<Sweep> late = sweeps;
   for (size_t k = 1; k < late.size(); ++k)
@@ -222,7 +223,7 @@ TEST(HitCurve, OfSeveralSweepsTheOneInTheMiddleCounts) {
   EXPECT_EQ(m[2].cyclic_scan.middle.value->v, middles[1]);
 }
 
-// Somebody held up the look at the largest footprint: what caches hold is not seen against that.
+// The largest footprint was disturbed, so hit curves are not computed against it.
 TEST(HitCurve, FarMemoryIsAsSlowAsMostLooksAtIt) {
   const auto middle_of = [](double held_up, bool looks) {
     Observations all;
@@ -242,39 +243,38 @@ TEST(HitCurve, FarMemoryIsAsSlowAsMostLooksAtIt) {
     return m[2].cyclic_scan.middle.known() ? m[2].cyclic_scan.middle.value->v : 0;
   };
   EXPECT_NEAR(middle_of(1.7, true), middle_of(1, true), 0.02 * middle_of(1, true));
-  EXPECT_GT(middle_of(1.7, false), 1.1 * middle_of(1, false)) << "nobody looked";
+  EXPECT_GT(middle_of(1.7, false), 1.1 * middle_of(1, false)) << "not measured";
 }
 
-// A visit during which units were apart looked at far memory, which is fast then; later ones, with
-// units near each other, did not: what is slow in these was held up by nobody.
-TEST(HitCurve, FarMemoryOfUnitsThatWereApartIsNoLimitForThoseThatAreNear) {
+// During one visit the placement was cross-die, and far memory fast. In later ones it was not:
+// slower far memory there is no disturbance.
+TEST(HitCurve, FarMemoryUnderCrossDiePlacementIsNoLimitForOneDie) {
   Observations all;
-  for (const bool apart : {true, false}) {
+  for (const bool cross_die : {true, false}) {
     for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4)) {
       all.points.push_back(test::block("cyclic_scan", "read", {{"bytes", bytes}, {"units", kUnits}},
-                                       stream_time_at(kCaches, apart ? 80e9 : 40e9, bytes)));
-      if (apart) all.points.push_back(test::block("cyclic_scan", "beyond", {}, 1 / 80e9));
+                                       stream_time_at(kCaches, cross_die ? 80e9 : 40e9, bytes)));
+      if (cross_die) all.points.push_back(test::block("cyclic_scan", "beyond", {}, 1 / 80e9));
     }
     all.points.push_back(test::block("cyclic_scan", "own", {{"level", 2}}, 1e-11));
     all.points.push_back(
-        test::block("cyclic_scan", "other", {{"level", 2}}, apart ? 4e-11 : 1.1e-11));
+        test::block("cyclic_scan", "other", {{"level", 2}}, cross_die ? 4e-11 : 1.1e-11));
     all.points.push_back(test::block("latency", "chase", {{"level", 2}}, 1e-8));
   }
   const std::vector<Sweep> sweeps = sweeps_of(all);
   ASSERT_EQ(sweeps.size(), 2U);
-  EXPECT_TRUE(sweeps[0].apart);
-  EXPECT_FALSE(sweeps[1].apart);
+  EXPECT_TRUE(sweeps[0].cross_die);
+  EXPECT_FALSE(sweeps[1].cross_die);
   EXPECT_GT(sweeps[1].curve.back().seconds, 1.5 * sweeps[0].curve.back().seconds);
 }
 
-// In which far memory was twice as fast for every other footprint: what it shows of a cache's end
-// is chance, and two such must not outvote one that was taken in peace. Where there is no other,
-// what they say counts.
-TEST(HitCurve, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
-  const auto made = [](double end, bool changes, bool apart = false) {
-    std::vector<MadeCache> caches = kCaches;
+// Far memory was twice as fast for every other footprint. Such sweeps show a cache's end by chance,
+// so two of them do not outvote a steady one. If there is no other, they count.
+TEST(HitCurve, UnsteadySweepsDoNotCountBesideASteadyOne) {
+  const auto made = [](double end, bool changes, bool cross_die = false) {
+    std::vector<SyntheticCache> caches = kCaches;
     caches.back() = {end / 8, end, 150e9};
-    Sweep s{{}, kUnits, apart};
+    Sweep s{{}, kUnits, cross_die};
     for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4))
       s.curve.push_back(
           {bytes, stream_time_at(caches, changes && s.curve.size() % 2 == 0 ? 90e9 : 30e9, bytes)});
@@ -293,38 +293,40 @@ TEST(HitCurve, OfSweepsThatChangedAllAlongCountsNoneBesideASteadyOne) {
   ASSERT_GT(middle_of({changing}), 1.5 * middle_of({steady}));
   EXPECT_EQ(middle_of({changing, steady, changing}), middle_of({steady}));
   EXPECT_EQ(middle_of({changing, changing}), middle_of({changing}));
-  // Nor does one in which units had caches of their own, beside one in which they had one together.
-  const Sweep apart = made(80 * kMiB, false, true);
-  ASSERT_GT(std::abs(middle_of({apart}) - middle_of({steady})), 0.2 * middle_of({steady}));
-  EXPECT_EQ(middle_of({apart, steady, apart}), middle_of({steady}));
+  // Nor does a sweep of private caches count, beside one of a shared cache.
+  const Sweep cross_die = made(80 * kMiB, false, true);
+  ASSERT_GT(std::abs(middle_of({cross_die}) - middle_of({steady})), 0.2 * middle_of({steady}));
+  EXPECT_EQ(middle_of({cross_die, steady, cross_die}), middle_of({steady}));
 }
 
-// Now near each other, where far memory is slow, now apart, where it is fast and each has a cache
-// of its own: one sweep that ran across such changes is two, each with the footprints of one state.
-// What was read beyond all caches behind each footprint tells which.
-TEST(HitCurve, ASweepDuringWhichAHostMovedUnitsIsTwo) {
+// The host alternates between one die (slow far memory, one cache) and two (fast far memory, a
+// cache each). A sweep across such changes is two sweeps, each with the footprints of one
+// placement. The reads of far memory after each footprint tell which.
+TEST(HitCurve, ASweepAcrossPlacementsIsTwo) {
   const double end = 16 * kMiB;
   const auto made = [&](bool moves, bool shows) {
     Observations all;
     std::vector<double> sizes = test::footprints(12 * kKiB, 64 * kMiB, 4);
     sizes.push_back(128 * kMiB);
-    const auto stretch = [&](bool apart, const std::vector<Observation>& points) {
+    const auto stretch = [&](bool cross_die, const std::vector<Observation>& points) {
       all.points.insert(all.points.end(), points.begin(), points.end());
       if (shows)
-        all.points.push_back(test::block("cyclic_scan", "beyond", {}, 1 / (apart ? 80e9 : 40e9)));
+        all.points.push_back(
+            test::block("cyclic_scan", "beyond", {}, 1 / (cross_die ? 80e9 : 40e9)));
     };
     for (size_t i = 0; i < sizes.size(); ++i) {
-      const bool apart = moves && i % 3 != 0;
-      std::vector<MadeCache> caches = kCaches;
-      caches.back() = {end / 8 * (apart ? 2 : 1), end * (apart ? 2 : 1), 150e9};
-      const double far = apart ? 80e9 : 40e9;
-      stretch(apart, {test::block(
-                         "cyclic_scan", "read", {{"bytes", sizes[i]}, {"units", kUnits}},
-                         i + 1 == sizes.size() ? 1 / far : stream_time_at(caches, far, sizes[i]))});
+      const bool cross_die = moves && i % 3 != 0;
+      std::vector<SyntheticCache> caches = kCaches;
+      caches.back() = {end / 8 * (cross_die ? 2 : 1), end * (cross_die ? 2 : 1), 150e9};
+      const double far = cross_die ? 80e9 : 40e9;
+      stretch(
+          cross_die,
+          {test::block("cyclic_scan", "read", {{"bytes", sizes[i]}, {"units", kUnits}},
+                       i + 1 == sizes.size() ? 1 / far : stream_time_at(caches, far, sizes[i]))});
       if (i % 6 < 2)
-        stretch(apart,
+        stretch(cross_die,
                 {test::block("cyclic_scan", "own", {{"level", 2}}, 1e-11),
-                 test::block("cyclic_scan", "other", {{"level", 2}}, apart ? 4e-11 : 1.1e-11)});
+                 test::block("cyclic_scan", "other", {{"level", 2}}, cross_die ? 4e-11 : 1.1e-11)});
     }
     return sweeps_of(all);
   };
@@ -341,20 +343,20 @@ TEST(HitCurve, ASweepDuringWhichAHostMovedUnitsIsTwo) {
   ASSERT_EQ(still.size(), 1U);
   EXPECT_EQ(hidden.size(), 1U);
   ASSERT_EQ(moved.size(), 2U);
-  EXPECT_NE(moved[0].apart, moved[1].apart);
+  EXPECT_NE(moved[0].cross_die, moved[1].cross_die);
   const double truth = middle_of(still);
-  for (const Sweep& s : moved) EXPECT_NEAR(middle_of({&s, 1}) / truth, 1, 0.15) << s.apart;
+  for (const Sweep& s : moved) EXPECT_NEAR(middle_of({&s, 1}) / truth, 1, 0.15) << s.cross_die;
   EXPECT_GT(std::abs(middle_of(hidden) / truth - 1), 0.15) << "mixed, it shows another edge";
 }
 
-// A host that runs both units on one die gives them one cache, on two dies one each, though it
-// declares one of both: what a sweep shows is of one cache either way, if it says which.
-TEST(HitCurve, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {
+// Units on one die share a cache, on two dies they have one each, though the system declares one. A
+// sweep gives the capacity of one cache in either case, if it knows the placement.
+TEST(HitCurve, UnderCrossDiePlacementIsThatOfOneCache) {
   ASSERT_EQ(kUnits, 2);
   const double end = 16 * kMiB;
   const auto middle_of = [&](double parts, double other) {
     Observations all;
-    std::vector<MadeCache> caches = kCaches;
+    std::vector<SyntheticCache> caches = kCaches;
     caches.back() = {end / 8 * parts, end * parts, 150e9};
     for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4))
       all.points.push_back(test::block("cyclic_scan", "read", {{"bytes", bytes}, {"units", kUnits}},
@@ -377,14 +379,14 @@ TEST(HitCurve, OfUnitsThatAHostRunsApartIsWhatOneOfTheirCachesHolds) {
   EXPECT_NEAR(middle_of(2, 4e-11) / together, 1, 0.1);
   EXPECT_NEAR(middle_of(2, 1.1e-11) / together, 2, 0.2)
       << "two caches' worth, but each unit finds the other's bytes";
-  EXPECT_EQ(middle_of(1, 0), together) << "nothing said of it";
+  EXPECT_EQ(middle_of(1, 0), together) << "nothing declared";
 }
 
-// Somebody disturbed all but a few looks at whether units are apart: where each of them, less what
-// it waited, takes so much longer that only another cache explains it, they are; where some do not,
-// nothing is said.
-TEST(HitCurve, DisturbedLooksTellOfUnitsThatAreApart) {
-  const auto apart = [](std::vector<double> other, double waited) {
+// All but a few looks at the placement were disturbed. Where each of them, less its wait, is so
+// slow that only another cache explains it, the placement is cross-die. Where some are not, it is
+// unknown.
+TEST(HitCurve, DisturbedLooksShowCrossDiePlacement) {
+  const auto cross_die = [](std::vector<double> other, double waited) {
     Observations all;
     for (const double bytes : test::footprints(12 * kKiB, 64 * kMiB, 4))
       all.points.push_back(test::block("cyclic_scan", "read", {{"bytes", bytes}, {"units", kUnits}},
@@ -401,32 +403,31 @@ TEST(HitCurve, DisturbedLooksTellOfUnitsThatAreApart) {
       all.points.push_back(
           {"cyclic_scan", "other", {{"level", 2}}, "s", other, {waited, waited, 0}, 0, 3e9});
     }
-    return sweep_of(all).apart;
+    return sweep_of(all).cross_die;
   };
-  EXPECT_TRUE(apart({3.0e-11, 2.9e-11, 2.4e-11}, 0.15));
-  EXPECT_FALSE(apart({3.0e-11, 2.9e-11, 2.4e-11}, 0.5)) << "the waits alone may explain them";
-  EXPECT_FALSE(apart({3.0e-11, 1.1e-11, 2.4e-11}, 0.15));
+  EXPECT_TRUE(cross_die({3.0e-11, 2.9e-11, 2.4e-11}, 0.15));
+  EXPECT_FALSE(cross_die({3.0e-11, 2.9e-11, 2.4e-11}, 0.5)) << "the waits alone may explain them";
+  EXPECT_FALSE(cross_die({3.0e-11, 1.1e-11, 2.4e-11}, 0.15));
 }
 
-// One look, as a state of the host may have one, some of it disturbed: it tells either way, or
-// nothing.
-TEST(HitCurve, OneLookTellsWhereUnitsAre) {
+// One look at the placement, partly disturbed: it decides either way, or nothing.
+TEST(HitCurve, OneLookShowsThePlacement) {
   const auto look = [](std::vector<double> samples) {
     return std::vector<Observation>{
         {"cyclic_scan", "look", {}, "s", std::move(samples), {0.2, 0, 0}, 0, 3e9}};
   };
   const auto own = look({1.3e-11, 1e-11, 0.9e-11});
-  EXPECT_EQ(surely_elsewhere(own, look({3.0e-11, 2.4e-11, 2.3e-11})), std::optional(true));
-  EXPECT_EQ(surely_elsewhere(own, look({1.3e-11, 1e-11, 0.9e-11})), std::optional(false));
-  EXPECT_EQ(surely_elsewhere(own, look({1.9e-11, 2.4e-11, 1.1e-11})), std::nullopt) << "neither";
-  EXPECT_EQ(surely_elsewhere(own, {}), std::nullopt);
+  EXPECT_EQ(in_remote_cache(own, look({3.0e-11, 2.4e-11, 2.3e-11})), std::optional(true));
+  EXPECT_EQ(in_remote_cache(own, look({1.3e-11, 1e-11, 0.9e-11})), std::optional(false));
+  EXPECT_EQ(in_remote_cache(own, look({1.9e-11, 2.4e-11, 1.1e-11})), std::nullopt) << "neither";
+  EXPECT_EQ(in_remote_cache(own, {}), std::nullopt);
 }
 
-// Of three sweeps one keeps nearly all of the least, another half of the least: what is nearly held
-// is said of one, half of another.
-TEST(HitCurve, EachPartThatIsHeldIsOfTheSweepInItsOwnMiddle) {
+// Of three sweeps one retains nearly all of the least, another half of the least. The 90 % point is
+// from the one, the 50 % point from the other.
+TEST(HitCurve, EachHitRateIsOfItsMedianSweep) {
   const auto made = [](double begin, double end) {
-    std::vector<MadeCache> caches = kCaches;
+    std::vector<SyntheticCache> caches = kCaches;
     caches.back() = {begin, end, 150e9};
     Sweep s{{}, kUnits};
     for (const double bytes : test::footprints(3 * kMiB, 256 * kMiB, 4))
@@ -456,10 +457,10 @@ TEST(HitCurve, EachPartThatIsHeldIsOfTheSweepInItsOwnMiddle) {
   EXPECT_EQ(two.from.high, second.from.high);
 }
 
-// Where far memory was fast for one footprint, far beyond what is held: later sweeps, and what
-// drives caches out, go by what is held.
-TEST(HitCurve, OneFastFootprintBeyondAllCachesIsNotHeld) {
-  const auto held = [](double fast) {
+// Far memory was fast for one footprint, far beyond what is cached. Later sweeps and evictions use
+// what is cached.
+TEST(HitCurve, OneFastFootprintBeyondAllCachesIsNoHit) {
+  const auto cached = [](double fast) {
     Observations all;
     for (const double bytes : test::footprints(12 * kKiB, 256 * kMiB, 4)) {
       const bool chance = bytes > 100 * kMiB && bytes < 115 * kMiB;
@@ -468,34 +469,34 @@ TEST(HitCurve, OneFastFootprintBeyondAllCachesIsNotHeld) {
     }
     return known_from(all).held;
   };
-  EXPECT_GT(held(1), 0);
-  EXPECT_EQ(held(1.3), held(1));
+  EXPECT_GT(cached(1), 0);
+  EXPECT_EQ(cached(1.3), cached(1));
 }
 
-// A chase of a cache that units share found 7 MiB. All units streaming keep nearly all of 16 MiB
-// there, and half of 45.
-TEST(HitCurve, TheSizeOfASharedCacheIsWhatIsNearlyHeld) {
+// A chase of a shared cache found 7 MiB. Streams of all units hit nearly always in 16 MiB, and half
+// of 45 MiB.
+TEST(HitCurve, TheSizeOfASharedCacheIsThatOfTheNinetyPercentPoint) {
   const auto settled = [](const char* per, double declared) {
     MemoryLevel l = cache("l3", per, 7 * kMiB);
     l.cyclic_scan.from.value = Bytes{16 * kMiB};
     l.cyclic_scan.middle.value = Bytes{45 * kMiB};
-    settle_shared(l, declared);
+    settle_shared_capacity(l, declared);
     return l.capacity;
   };
   const Value<Bytes> told = settled("device", 0), declared = settled("device", 18 * kMiB),
                      otherwise = settled("device", 45 * kMiB);
   EXPECT_EQ(told.value->v, 16 * kMiB);
   EXPECT_EQ(told.source, hwdesc::Origin::measured);
-  EXPECT_EQ(declared.value->v, 18 * kMiB) << "near what is held";
+  EXPECT_EQ(declared.value->v, 18 * kMiB) << "near what hits";
   EXPECT_EQ(declared.source, hwdesc::Origin::driver);
-  EXPECT_EQ(otherwise.value->v, 16 * kMiB) << "as much is not held";
+  EXPECT_EQ(otherwise.value->v, 16 * kMiB) << "as much does not hit";
   for (const Value<Bytes>& v : {told, declared, otherwise}) {
     EXPECT_LT(v.low->v, v.value->v);
     EXPECT_GT(v.high->v, v.value->v);
     EXPECT_LE(v.high->v, 3 * v.low->v);
     EXPECT_LT(v.low->v, 12 * kMiB) << "others may take more of it another time";
   }
-  EXPECT_EQ(settled("unit", 0).value->v, 7 * kMiB) << "nobody else uses it";
+  EXPECT_EQ(settled("unit", 0).value->v, 7 * kMiB) << "no co-tenants";
 }
 
 }  // namespace

@@ -24,10 +24,10 @@ TEST(Footprint, GroupsOfAUnitReadWindowsOfTheirOwn) {
         }
 }
 
-// Some caches read faster where more than half of them is walked through: of one whose pages begin
-// to crowd it early that is seen, too. Of one that units share each has its part, and what is left
-// of it is not known so well.
-TEST(Footprint, OfAUnitsOwnCacheOneIsPastItsHalf) {
+// Some caches read faster where more than half of them is used; that is measured even where set
+// conflicts begin early. A shared cache is divided among its units, and then its remaining capacity
+// is less certain.
+TEST(Footprint, OfAPrivateCacheOneIsPastItsHalf) {
   constexpr double kKiB = 1024;
   Levels levels;
   levels.knees = {{44 * kKiB, 52 * kKiB, 48 * kKiB}, {600 * kKiB, 1400 * kKiB, 1024 * kKiB}};
@@ -42,15 +42,15 @@ TEST(Footprint, OfAUnitsOwnCacheOneIsPastItsHalf) {
   EXPECT_GT(footprints_within(levels, 1, 1).back(), own[1]) << "what still hits is more";
 }
 
-// A last cache that looks larger than the buffer allows for led reads out of it.
-TEST(Footprint, WhatPassesByLiesBesideWhatIsReadAgain) {
+// A last cache that looks larger than the buffer must not cause reads outside of it.
+TEST(Footprint, OtherDataFitsBesideTheReusedPart) {
   for (const int units : {1, 2, 7, 64})
     for (const double cached : {1e6, 33e6, 190e6, 450e6, 3e9})
       for (const int64_t room : {16384, 65536, 262144}) {
         Known known;
         known.cached = cached;
         constexpr int64_t kPart = 100;
-        const std::vector<int64_t> blocks = passing_blocks(known, units, kPart, room);
+        const std::vector<int64_t> blocks = evicting_blocks(known, units, kPart, room);
         for (size_t i = 0; i < blocks.size(); ++i) {
           EXPECT_LE(units * (kPart + blocks[i]), room)
               << units << " units, " << cached << " B held";

@@ -1,4 +1,5 @@
-// Memory levels of a made-up machine: sizes, rates, whose they are, and what others hide of them.
+// Memory levels of a synthetic machine: sizes, rates, private or shared, and what co-tenants hide
+// of them.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -7,7 +8,7 @@
 #include "probe/inference/footprint.h"
 #include "probe/inference/infer.h"
 #include "probe/inference/known.h"
-#include "tests/probe/made_machine.h"
+#include "tests/probe/synthetic_machine.h"
 
 namespace assay::probe {
 namespace {
@@ -17,10 +18,10 @@ using test::inferred;
 using test::kClock;
 using test::kKiB;
 using test::kMiB;
-using test::made_machine;
+using test::synthetic_machine;
 
 TEST(Infer, GivesTheMemoryBack) {
-  const hwdesc::Profile p = inferred(made_machine());
+  const hwdesc::Profile p = inferred(synthetic_machine());
   ASSERT_EQ(p.memory.size(), 4u);
   EXPECT_EQ(p.memory[0].name, "l1");
   EXPECT_EQ(p.memory[3].name, "dram");
@@ -34,10 +35,10 @@ TEST(Infer, GivesTheMemoryBack) {
   EXPECT_TRUE(p.memory[3].bandwidth.sharpness.known());
 }
 
-// Footprints that may fit into one cache together prove nothing; larger ones do.
+// Footprints that may fit into one cache prove nothing; larger ones do.
 TEST(Infer, ACacheIsPrivateOnlyIfAllUnitsTogetherNeedMoreThanOneHolds) {
   const auto with = [](double bytes) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     o.facts.insert(o.facts.end(),
                    {{"class", "cpu"}, {"declared.l3", "16384K, shared by CPUs 0-3, line 64"}});
     std::erase_if(o.points, [](const Observation& p) {
@@ -52,11 +53,10 @@ TEST(Infer, ACacheIsPrivateOnlyIfAllUnitsTogetherNeedMoreThanOneHolds) {
   EXPECT_EQ(with(11 * kMiB), "unit") << "44 MiB in a cache of 16";
 }
 
-// What one unit reaches, all of them reach together at least; more is certain only where they are
-// known to share nothing.
+// All units reach at least what one unit reaches; more is certain only where they share nothing.
 TEST(Infer, ABandwidthIsAsWideAsItsSharingIsUnknown) {
   const auto low = [](const char* without) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     o.points.push_back(block("bandwidth", "read",
                              {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", 2e5}},
                              1 / (64 * kClock)));
@@ -72,9 +72,9 @@ TEST(Infer, ABandwidthIsAsWideAsItsSharingIsUnknown) {
   EXPECT_LT(low("sharing"), 16.1);
 }
 
-// A level is as fast as the footprint that shows it fastest.
+// A level is as fast as its fastest footprint.
 TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
-  Observations o = made_machine();
+  Observations o = synthetic_machine();
   const auto add = [&](double bytes, double per_tick) {
     o.points.push_back(block("bandwidth", "read",
                              {{"level", 1}, {"units", 1}, {"lanes", 16}, {"bytes", bytes}},
@@ -88,10 +88,10 @@ TEST(Infer, OfSeveralFootprintsTheFastestCounts) {
   EXPECT_NE(read.method.find("600 KiB"), std::string::npos) << read.method;
 }
 
-// One that cores share is as fast as pages happen to lie in it: for one footprint better than for
-// another, and for programs so or so.
-TEST(Infer, OfSeveralFootprintsInASharedCacheTheMiddleCounts) {
-  Observations o = made_machine();
+// The bandwidth of a shared cache depends on physical pages: it differs between footprints and
+// between programs.
+TEST(Infer, OfSeveralFootprintsInASharedCacheTheMedianCounts) {
+  Observations o = synthetic_machine();
   const auto add = [&](double bytes, double rate) {
     o.points.push_back(block("bandwidth", "copy",
                              {{"level", 2}, {"units", 4}, {"lanes", 16}, {"bytes", bytes}},
@@ -106,9 +106,9 @@ TEST(Infer, OfSeveralFootprintsInASharedCacheTheMiddleCounts) {
   EXPECT_NE(copy.method.find("3072 to 3277 KiB each"), std::string::npos) << copy.method;
 }
 
-// Crowding seen only while others used the machine decides nothing: the declared sharing stands in.
-TEST(Infer, OthersDoNotMakeACacheShared) {
-  Observations o = made_machine();
+// A slowdown seen only while others used the machine decides nothing: the declared sharing counts.
+TEST(Infer, CoTenantsDoNotMakeACacheShared) {
+  Observations o = synthetic_machine();
   o.facts.emplace_back("class", "cpu");
   o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
   for (Observation& p : o.points)
@@ -119,11 +119,11 @@ TEST(Infer, OthersDoNotMakeACacheShared) {
   EXPECT_NE(p.memory[2].capacity.note.find("as the system declares"), std::string::npos);
 }
 
-// Nor does a neighbour at the other thread of each core, whom the system does not know: a unit
+// Nor does a co-tenant on the other thread of each core, which the system does not know: a unit
 // alone is mostly as slow.
 TEST(Infer, UnitsThatAreMostlyAsSlowAloneShareNothing) {
   const auto per_of = [](double alone) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
     for (Observation& p : o.points)
@@ -136,11 +136,11 @@ TEST(Infer, UnitsThatAreMostlyAsSlowAloneShareNothing) {
   EXPECT_EQ(per_of(1.1e-8), "device") << "measured, against what is declared";
 }
 
-// Nor do units that a host runs on the two threads of one core, but for a moment: multiply-adds are
-// as slow beside others, too.
+// Nor do units that a host mostly runs on the two threads of one core: multiply-adds are as slow
+// together, too.
 TEST(Infer, UnitsThatAreMostlyOnOneCoreShareNothing) {
   const auto per_of = [](double beside) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0, line 64 B");
     o.points.push_back(block("sharing", "control", {{"units", 1}}, 1e-9));
@@ -152,11 +152,11 @@ TEST(Infer, UnitsThatAreMostlyOnOneCoreShareNothing) {
   EXPECT_EQ(per_of(1e-9), "device") << "measured, against what is declared";
 }
 
-// A knee that others crowd is smaller than the cache: both footprints fit in what the system
-// declares, and prove nothing.
+// Co-tenants make a knee smaller than the cache: both footprints fit in the declared size, and
+// prove nothing.
 TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
   const auto l3_of = [](const std::string& declared) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", declared + ", shared by CPUs 0-3, line 64 B");
     for (Observation& p : o.points) {
@@ -172,10 +172,11 @@ TEST(Infer, UnitsWhoseFootprintsFitInTheDeclaredCacheTogetherMayShareIt) {
   EXPECT_EQ(l3_of("131072K").per, "unit") << "measured, against what is declared";
 }
 
-// Two dies declared as one: what another unit has read lies in its cache and not in this one's.
-TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
+// Two dies declared as one: the lines that another unit has read are in its cache and not in this
+// one's.
+TEST(Infer, ACacheThatAnotherUnitMissesIsNotShared) {
   const auto l3_of = [](double other, double foreign = 0, double waiting = 0) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0-3, line 64 B");
     std::erase_if(o.points, [](const Observation& p) {
@@ -196,11 +197,11 @@ TEST(Infer, ACacheWhoseDataAnotherUnitDoesNotFindIsNotShared) {
   EXPECT_EQ(l3_of(4e-11, 0, 0.3).per, "device") << "it was kept waiting";
 }
 
-// While the host runs the units on two dies, experiments look at what is theirs on one die, too:
-// they come by when it has put them together again.
-TEST(Infer, ACacheDeclaredAsOneIsAUnitsOwnInNoExperiment) {
+// While units are on two dies, experiments use the same sharing as on one die: the host changes it
+// back.
+TEST(Infer, ACacheDeclaredAsSharedIsPrivateInNoExperiment) {
   const auto known = [](const std::string& cpus) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs " + cpus + ", line 64 B");
     std::erase_if(o.points, [](const Observation& p) {
@@ -213,19 +214,19 @@ TEST(Infer, ACacheDeclaredAsOneIsAUnitsOwnInNoExperiment) {
   const Known apart = known("0-3"), alone = known("0");
   ASSERT_EQ(apart.sharing.size(), 3u);
   EXPECT_FALSE(apart.sharing[2].shared);
-  EXPECT_FALSE(apart.sharing[2].own_always());
-  EXPECT_TRUE(apart.sharing[1].own_always());
-  EXPECT_TRUE(alone.sharing[2].own_always());
+  EXPECT_FALSE(apart.sharing[2].always_private());
+  EXPECT_TRUE(apart.sharing[1].always_private());
+  EXPECT_TRUE(alone.sharing[2].always_private());
   const auto past = footprint_past_private(apart, 1);
   ASSERT_TRUE(past.has_value());
   EXPECT_NEAR(static_cast<double>(*past), 2.5 * apart.levels.knees[1].capacity, 1e5)
       << "past the second cache, not the third";
 }
 
-// Passed on by the third cache for as long as it was two.
-TEST(Infer, WhatUnitsHandOverIsOfTheirOwnCaches) {
+// Served by the third cache while it was two.
+TEST(Infer, DirtyRemoteReadsAreOfPrivateCaches) {
   const auto l3_of = [](double other) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     o.facts.emplace_back("class", "cpu");
     o.facts.emplace_back("declared.l3", "16384K, shared by CPUs 0-3, line 64 B");
     std::erase_if(o.points, [](const Observation& p) {
@@ -235,8 +236,7 @@ TEST(Infer, WhatUnitsHandOverIsOfTheirOwnCaches) {
       o.points.push_back(block(experiment, what, {{"level", 2}}, seconds));
     };
     add("shared_reads", "own", 1e-11), add("shared_reads", "other", other);
-    add("coherence", "dirty_remote_read own", 1e-11),
-        add("coherence", "dirty_remote_read", 2e-11);
+    add("coherence", "dirty_remote_read own", 1e-11), add("coherence", "dirty_remote_read", 2e-11);
     add("false_sharing", "own", 1e-9), add("false_sharing", "between", 9e-9);
     return inferred(o).memory.at(2);
   };
@@ -246,10 +246,10 @@ TEST(Infer, WhatUnitsHandOverIsOfTheirOwnCaches) {
   EXPECT_FALSE(l3_of(1.2e-11).false_sharing.known());
 }
 
-// Six waves on a unit of four parts leave two of them with twice as many as the others: four are
+// Six waves on a unit of four parts leave two parts with twice as many as the others: four are
 // faster.
-TEST(Infer, OfCachesTheGroupsThatAreFastestCount) {
-  Observations o = made_machine();
+TEST(Infer, OfCachesTheFastestNumberOfGroupsCounts) {
+  Observations o = synthetic_machine();
   o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
   for (const auto& [groups, rate] :
        {std::pair{24.0, 75e9}, std::pair{16.0, 100e9}, std::pair{4.0, 30e9}})
@@ -258,8 +258,8 @@ TEST(Infer, OfCachesTheGroupsThatAreFastestCount) {
   EXPECT_NEAR(inferred(o).memory.at(2).bandwidth.copy.value->v, 100e9, 1e9);
 }
 
-TEST(Infer, OfFarMemoryNearlyAsManyGroupsCountAsTheMost) {
-  Observations o = made_machine();
+TEST(Infer, OfFarMemoryNearlyAllGroupsCount) {
+  Observations o = synthetic_machine();
   o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
   const double far = static_cast<double>(inferred(o).memory.size() - 1);
   for (const auto& [groups, rate] : {std::pair{400.0, 90e9}, std::pair{390.0, 100e9},
@@ -271,10 +271,10 @@ TEST(Infer, OfFarMemoryNearlyAsManyGroupsCountAsTheMost) {
   EXPECT_NEAR(inferred(o).memory.back().bandwidth.copy.value->v, 100e9, 1e9);
 }
 
-// A sample that writes 64 MiB where the cache before holds 16 of them is no rate of far memory.
-TEST(Infer, WhatACacheTakesIsNoRateOfWritingToFarMemory) {
+// A sample that writes 64 MiB where the cache before holds 16 MiB is no rate of far memory.
+TEST(Infer, StoresThatACacheAbsorbsAreNoRateOfFarMemory) {
   const auto bandwidth = [](double bytes, bool threads) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     if (threads) o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}});
     const double far = static_cast<double>(inferred(o).memory.size() - 1);
     for (const char* what : {"read", "write"})
@@ -293,10 +293,10 @@ TEST(Infer, WhatACacheTakesIsNoRateOfWritingToFarMemory) {
   EXPECT_TRUE(bandwidth(256 << 10, false).write.known());
 }
 
-// Of two chases through a cache that units share the later one may have met others.
-TEST(Infer, TheLatencyOfASharedCacheReachesToWhatTheCurveShows) {
+// Of two chases through a shared cache the later one may have been disturbed.
+TEST(Infer, TheLatencyOfASharedCacheIncludesTheCurve) {
   const auto latency = [](double level, double again, bool simulated = false) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     if (simulated) o.facts.emplace_back("simulated", "yes");
     o.points.push_back(block("latency", "chase", {{"level", level}, {"bytes", 4 << 20}}, again));
     return inferred(o).memory.at(static_cast<size_t>(level)).latency;
@@ -307,19 +307,19 @@ TEST(Infer, TheLatencyOfASharedCacheReachesToWhatTheCurveShows) {
   EXPECT_NEAR(held_up.value->v, 240, 1);
   EXPECT_NEAR(held_up.low->v, 60, 2);
   EXPECT_NE(held_up.note.find("the latency curve shows 60"), std::string::npos) << held_up.note;
-  EXPECT_GT(latency(2, 80e-9, true).low->v, 200) << "nobody else is there";
+  EXPECT_GT(latency(2, 80e-9, true).low->v, 200) << "no co-tenants";
   EXPECT_GT(latency(1, 80e-9).low->v, 200) << "a unit's own";
 }
 
-// Where neighbours crowd the first cache the touches of a line's second half are late as well.
-TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
+// Where co-tenants evict lines of the first cache, the second loads of a pair are slow as well.
+TEST(Infer, TheDeclaredLineCountsWhereNoDistanceDecides) {
   const auto line = [](const std::vector<double>& times, const char* said) {
     Observations o;
     o.facts = {{"class", "cpu"}, {"declared.l1", said}};
     const double distances[] = {16, 32, 48, 64, 96, 128};
     for (size_t i = 0; i < times.size(); ++i)
       o.points.push_back(block("line", "pair", {{"distance", distances[i]}}, times[i] * 1e-9));
-    return line_told_by_pairs(o);
+    return line_by_pairs(o);
   };
   const std::vector<double> sharp = {3, 3, 3.1, 4.2, 4.2, 4.3},
                             smeared = {4.8, 5.0, 5.2, 5.8, 6.1, 7.2};
@@ -329,7 +329,7 @@ TEST(Infer, TheSystemSaysTheLineWhereNoDistanceDoes) {
       << "what is measured clearly stands";
   EXPECT_EQ(line(smeared, "32K, shared by CPUs 0, line 64 B").bytes, 64);
   EXPECT_TRUE(line(smeared, "32K, shared by CPUs 0, line 64 B").declared);
-  EXPECT_NE(line(smeared, "32K, shared by CPUs 0").bytes, 64) << "nobody says";
+  EXPECT_NE(line(smeared, "32K, shared by CPUs 0").bytes, 64) << "unknown";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A made-up machine's observations give its numbers back; what is missing becomes unknown.
+// Observations of a synthetic machine give its numbers back; what is missing becomes unknown.
 #include "probe/inference/infer.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include "probe/inference/ticks.h"
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
-#include "probe/kernels/straight.h"
-#include "tests/probe/made_machine.h"
+#include "probe/kernels/straight_line_code.h"
+#include "tests/probe/synthetic_machine.h"
 
 namespace assay::probe {
 namespace {
@@ -21,11 +21,11 @@ namespace {
 using test::block;
 using test::inferred;
 using test::kClock;
-using test::made_machine;
+using test::synthetic_machine;
 
-// A frame of 8 bytes becomes one of 32 when a vector of 32 bytes joins it.
-TEST(Infer, AVectorOnTheStackIsOneWhateverStoodThereBefore) {
-  Observations o = made_machine();
+// A frame of 8 bytes becomes one of 32 when a vector of 32 bytes is added.
+TEST(Infer, ASpilledVectorIsOneWhateverTheFrame) {
+  Observations o = synthetic_machine();
   std::erase_if(o.points, [](const Observation& b) {
     return b.at.contains("lanes") && b.value_at("lanes") == 16;
   });
@@ -40,7 +40,7 @@ TEST(Infer, AVectorOnTheStackIsOneWhateverStoodThereBefore) {
 
 // A datapath of half an instruction's width: whole registers are as fast as their halves.
 Observations of_two_halves() {
-  Observations o = made_machine();
+  Observations o = synthetic_machine();
   for (Observation& b : o.points)
     if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16)
       b.samples =
@@ -50,7 +50,7 @@ Observations of_two_halves() {
   return o;
 }
 
-TEST(Infer, WholeRegistersPayThoughTheyAreNoFaster) {
+TEST(Infer, WholeRegistersAreUsedThoughTheyAreNoFaster) {
   const hwdesc::Profile p = inferred(of_two_halves());
   const auto& modes = p.execution.lanes.modes;
   ASSERT_EQ(modes.size(), 3u);
@@ -71,7 +71,7 @@ TEST(Infer, VectorsThatAreSplitOverflowTheRegisters) {
   EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u);
 }
 
-TEST(Infer, WhatTheFirstRoundsDecidedOfTheWidthStays) {
+TEST(Infer, TheWidthOfTheFirstRoundsStays) {
   Observations o = of_two_halves();
   o.facts.emplace_back(kVectorLanes, "8");
   EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u) << "though whole registers pay";
@@ -80,17 +80,18 @@ TEST(Infer, WhatTheFirstRoundsDecidedOfTheWidthStays) {
     if (b.what == "fma" && b.experiment == "fma" && b.value_at("lanes") == 16 &&
         b.value_at("chains") >= 16)
       for (double& s : b.samples) s *= 1.5;
-  EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 3u) << "though neighbours held them up later";
+  EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 3u)
+      << "though co-tenants disturbed them later";
 }
 
-TEST(Infer, VectorsWiderThanTheRegistersDoNotPay) {
+TEST(Infer, VectorsWiderThanTheRegistersAreNotUsed) {
   Observations o = of_two_halves();
   o.facts.emplace_back("isa", "avx2");
   EXPECT_EQ(inferred(o).execution.lanes.modes.size(), 2u);
 }
 
 TEST(Infer, UpdatesInMemoryHaveALatency) {
-  Observations o = made_machine();
+  Observations o = synthetic_machine();
   const auto update = [&] {
     const hwdesc::Profile p = inferred(o);
     const auto c = std::find_if(p.compute.begin(), p.compute.end(),
@@ -102,12 +103,12 @@ TEST(Infer, UpdatesInMemoryHaveALatency) {
   EXPECT_NEAR(update(), 16, 0.1);
 }
 
-TEST(Infer, TheChaseIsReadAtTheClockOfMostOfIt) {
-  Observations o = made_machine();
+TEST(Infer, TheChaseUsesTheClockOfMostBlocks) {
+  Observations o = synthetic_machine();
   const size_t blocks = chase_blocks(o).size();
   for (Observation& b : o.points) b.clock_hz = kClock;
   EXPECT_EQ(chase_blocks(o).size(), blocks);
-  size_t slow = 0;  // throttled after a third, which takes longer by as much as a level nearer does
+  size_t slow = 0;  // throttled after a third, by as much as a nearer level is faster
   for (Observation& b : o.points)
     if (b.what == "chase" && ++slow <= blocks / 3) {
       b.clock_hz = 0.6 * kClock;
@@ -118,7 +119,7 @@ TEST(Infer, TheChaseIsReadAtTheClockOfMostOfIt) {
 }
 
 TEST(Infer, GivesTheMachineBack) {
-  const hwdesc::Profile p = inferred(made_machine());
+  const hwdesc::Profile p = inferred(synthetic_machine());
   EXPECT_EQ(p.name, "made-r-up");
   EXPECT_NEAR(p.clocks.at(0).max.value->v, kClock, 1e7);
   EXPECT_NEAR(p.clocks.at(0).sustained.at(0).second.value->v, 2.4e9, 1e7);
@@ -132,7 +133,7 @@ TEST(Infer, GivesTheMachineBack) {
   EXPECT_NEAR(p.compute.at(1).slots.value->v, 32, 0.5);
 }
 
-// Seconds per operation: two a tick alone, `together` a tick in pairs.
+// Seconds per operation: two a cycle alone, `together` a cycle in pairs.
 void add_pairs(Observations& o, double together) {
   const Conditions alone = {{"lanes", 16}, {"chains", kOpChains.back()}},
                    paired = {{"lanes", 16}, {"chains", kPairChains}};
@@ -144,7 +145,7 @@ void add_pairs(Observations& o, double together) {
     o.points.push_back(block("operations", pair, paired, 1 / together / 2.5e9));
 }
 
-// Ticks of an exponential, and of a step of it that takes turns with divisions of 16 ticks.
+// Cycles of an exponential, and of a step of it that alternates with divisions of 16 cycles.
 void add_exponentials(Observations& o, double alone, double with_divisions) {
   o.points.push_back(
       block("operations", "exp", {{"lanes", 16}, {"chains", kOpChains.back()}}, alone / 2.5e9));
@@ -158,8 +159,8 @@ std::string pipe_of(const hwdesc::Profile& p, const std::string& op) {
   return "none";
 }
 
-TEST(Infer, OperationsThatRunTogetherHavePipesOfTheirOwn) {
-  Observations apart = made_machine(), shared = made_machine();
+TEST(Infer, OperationsThatOverlapHaveDifferentPipes) {
+  Observations apart = synthetic_machine(), shared = synthetic_machine();
   add_pairs(apart, 3.5);
   add_pairs(shared, 2);
   const hwdesc::Profile two = inferred(apart), one = inferred(shared);
@@ -168,12 +169,12 @@ TEST(Infer, OperationsThatRunTogetherHavePipesOfTheirOwn) {
   EXPECT_EQ(pipe_of(two, "mul"), "fma");
   EXPECT_TRUE(hwdesc::check(two).empty());
   for (const char* op : {"add", "mul", "max"}) EXPECT_EQ(pipe_of(one, op), "fma");
-  EXPECT_EQ(pipe_of(inferred(made_machine()), "div"), "fma") << "nothing is known of pairs";
+  EXPECT_EQ(pipe_of(inferred(synthetic_machine()), "div"), "fma") << "nothing is known of pairs";
 }
 
-TEST(Infer, DivisionsThatRunBesideExponentialsHaveAPipeOfTheirOwn) {
-  Observations apart = made_machine(), shared = made_machine();
-  add_exponentials(apart, 14, 8.2);    // 16.4 ticks for both
+TEST(Infer, DivisionsThatOverlapWithExponentialsHaveAnotherPipe) {
+  Observations apart = synthetic_machine(), shared = synthetic_machine();
+  add_exponentials(apart, 14, 8.2);    // 16.4 cycles for both
   add_exponentials(shared, 14, 14.6);  // 29.2
   const hwdesc::Profile two = inferred(apart), one = inferred(shared);
   EXPECT_EQ(pipe_of(two, "div"), "div");
@@ -182,15 +183,15 @@ TEST(Infer, DivisionsThatRunBesideExponentialsHaveAPipeOfTheirOwn) {
   EXPECT_EQ(pipe_of(one, "div"), "fma");
 }
 
-TEST(Infer, NarrowStoresAndLanesApartHaveTheirRates) {
-  Observations o = made_machine();
+TEST(Infer, NarrowStoresAndGathersHaveTheirRates) {
+  Observations o = synthetic_machine();
   const auto add = [&](const char* what, int lanes, double per_tick) {  // bytes
     o.points.push_back(block("access", what, {{"lanes", lanes}}, 1 / (per_tick * kClock)));
     o.points.back().clock_hz = kClock;
   };
   for (const int lanes : {4, 8, 16}) {
     add("write", lanes, lanes == 16 ? 64 : 2 * 4 * lanes);  // one whole vector, or two narrow ones
-    const double stored = lanes == 4 ? 2 : 1;               // lanes a tick
+    const double stored = lanes == 4 ? 2 : 1;               // lanes a cycle
     add("gather", lanes, 2.0 * kBlockBytes / (kGathersPerBlock * lanes));
     add("scatter", lanes, stored * kBlockBytes / (kGathersPerBlock * lanes));
   }
@@ -205,15 +206,15 @@ TEST(Infer, NarrowStoresAndLanesApartHaveTheirRates) {
   for (const hwdesc::ComputeOp& c : p.compute)
     if (c.op == "gather" || c.op == "scatter") slots[c.op + " " + c.mode] = c.slots.value->v;
   ASSERT_EQ(slots.size(), 3u) << "a width as fast as the widest has no entry of its own";
-  EXPECT_NEAR(slots.at("gather "), 16, 0.2);  // 32 lanes a tick whole, 2 apart
+  EXPECT_NEAR(slots.at("gather "), 16, 0.2);  // 32 lanes a cycle of whole vectors, 2 gathered
   EXPECT_NEAR(slots.at("scatter "), 16, 0.2);
   EXPECT_NEAR(slots.at("scatter v128"), 8, 0.1);
   EXPECT_TRUE(hwdesc::check(p).empty());
 }
 
-TEST(Infer, ElementsForAllLanesAreLoadsOfTheirOwnWhereTheyAreFaster) {
+TEST(Infer, SplatsHaveARateOfTheirOwnWhereTheyAreFaster) {
   const auto splats_of = [](double per_tick, double of_four) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     for (const int lanes : {4, 8, 16}) {
       o.points.push_back(block("access", "splat", {{"lanes", lanes}},
                                static_cast<double>(kSplatsPerBlock) / kBlockBytes /
@@ -231,11 +232,11 @@ TEST(Infer, ElementsForAllLanesAreLoadsOfTheirOwnWhereTheyAreFaster) {
   EXPECT_NEAR(three.at(""), 2.0 / 3, 0.01);
   const auto four = splats_of(3, 4);
   ASSERT_EQ(four.size(), 2u);
-  EXPECT_NEAR(four.at("v128"), 2.0, 0.02);  // 32 lanes a tick whole, 4 times 4 in these
+  EXPECT_NEAR(four.at("v128"), 2.0, 0.02);  // 32 lanes a cycle of whole vectors, 4 times 4 in these
 }
 
-TEST(Infer, AGroupsOwnMemoryLiesWhereTheDriverSays) {
-  Observations o = made_machine();
+TEST(Infer, AScratchpadIsWhereTheDriverSays) {
+  Observations o = synthetic_machine();
   o.facts.insert(o.facts.end(), {{"group_memory", "65536"}, {"group_memory_type", "global"}});
   o.points.push_back(block("group_memory", "chase", {{"bytes", 16384}}, 7 / kClock));
   o.points.back().clock_hz = kClock;
@@ -250,11 +251,12 @@ TEST(Infer, AGroupsOwnMemoryLiesWhereTheDriverSays) {
   EXPECT_NEAR(own.bandwidth.read.value->v, 64, 1);
   o.facts.back().second = "on chip";
   EXPECT_EQ(inferred(o).memory.at(0).backed_by, "");
-  EXPECT_EQ(inferred(made_machine()).memory.at(0).name, "l1") << "none where no driver says so";
+  EXPECT_EQ(inferred(synthetic_machine()).memory.at(0).name, "l1")
+      << "none without a driver's word";
 }
 
 TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
-  Observations o = made_machine();
+  Observations o = synthetic_machine();
   o.points.push_back(block("launch", "step", {{"units", 4}}, 3e-6));
   EXPECT_FALSE(inferred(o).apis.at(0).device_barrier.known())
       << "of a driver every step is a launch";
@@ -264,10 +266,10 @@ TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
   EXPECT_NEAR(api.device_barrier.value->v, 2e-7, 1e-9);
 }
 
-// A host had the units near each other for so many blocks, and apart for ten.
-TEST(Infer, StepsAreOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
+// A host had the units on one die for so many blocks, and on two for ten.
+TEST(Infer, StepsAreOfOneDieWhereEnoughBlocksShowIt) {
   const auto step = [](int near) {
-    Observations o = made_machine();
+    Observations o = synthetic_machine();
     for (int i = 0; i < near + 10; ++i)
       o.points.push_back(block("launch", "step", {{"units", 4}}, i < near ? 80e-9 : 400e-9));
     return inferred(o).apis.at(0).launch.stream.value->v;
@@ -278,8 +280,8 @@ TEST(Infer, StepsAreOfUnitsNearEachOtherWhereEnoughBlocksShowThem) {
   EXPECT_NEAR(step(10), 80e-9, 1e-9);
 }
 
-TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet) {
-  Observations o = made_machine();
+TEST(Infer, ColdCodeCostsItsExtraTimeAndNothingWithinNoise) {
+  Observations o = synthetic_machine();
   const auto cold = [&] { return inferred(o).apis.at(0).launch.cold; };
   EXPECT_EQ(cold().note, "code that other memory has driven out did not run");
   for (const double steps : {256.0, 512.0, 1024.0}) {
@@ -306,8 +308,8 @@ TEST(Infer, CodeThatIsNotAtHandCostsWhatItTakesLongerAndNothingWhereTheTimesMeet
   EXPECT_NE(cold().note.find("takes no longer"), std::string::npos);
 }
 
-TEST(Infer, CodeThatIsNotAtHandIsComparedWithCodeOfTheSameVisit) {
-  Observations o = made_machine();
+TEST(Infer, ColdCodeIsComparedWithWarmCodeOfTheSameVisit) {
+  Observations o = synthetic_machine();
   for (const double slower : {1.0, 3.0})
     for (const char* what : {"warm", "cold", "between"})
       for (const double steps : {256.0, 512.0, 1024.0}) {
@@ -323,14 +325,14 @@ TEST(Infer, CodeThatIsNotAtHandIsComparedWithCodeOfTheSameVisit) {
   EXPECT_NEAR(cold.value->v, 1e-7, 5e-9);
 }
 
-// What has just run is at hand, whatever was read before.
-TEST(StraightCode, WhatRunsBetweenIsNotWhatIsTimed) {
-  for (const int steps : cold_steps()) EXPECT_NE(steps, kShortCode);
+// What has just run is cached, whatever was read before.
+TEST(ColdCode, TheCodeInBetweenIsNotTheTimedCode) {
+  for (const int steps : cold_code_steps()) EXPECT_NE(steps, kOtherCodeSteps);
 }
 
-// Of so many groups as met; of those that did not, why nothing is known. No plan is priced by it.
-TEST(Infer, ABarrierInsideAKernelIsToldByHowManyGroupsMeet) {
-  Observations o = made_machine();
+// Of the groups that all arrived; else the reason is given and no plan uses it.
+TEST(Infer, ABarrierInsideAKernelCountsTheGroupsThatArrive) {
+  Observations o = synthetic_machine();
   o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}, {"class", "gpu"}});
   EXPECT_NE(inferred(o).apis.at(0).device_barrier.note.find("did not run"), std::string::npos);
   o.points.push_back(block("barrier", "device", {{"groups", 8}}, 3e-6));
@@ -352,15 +354,15 @@ TEST(Infer, ABarrierInsideAKernelIsToldByHowManyGroupsMeet) {
 }
 
 TEST(Infer, PassesTheCheckAndIsTheSameEveryTime) {
-  const hwdesc::Profile p = inferred(made_machine());
+  const hwdesc::Profile p = inferred(synthetic_machine());
   EXPECT_FALSE(has_error(hwdesc::check(p))) << render(hwdesc::check(p));
-  EXPECT_EQ(hwdesc::print_profile(p), hwdesc::print_profile(inferred(made_machine())));
+  EXPECT_EQ(hwdesc::print_profile(p), hwdesc::print_profile(inferred(synthetic_machine())));
 }
 
-// Where threads are driven on a processor, others hold its units: what the last group waits for is
-// not told.
-TEST(Infer, UnitsThatOthersHoldAreNotCounted) {
-  Observations o = made_machine();
+// Where threads run on a processor, co-tenants use its units: the wake-up of the last group is
+// unknown.
+TEST(Infer, UnitsHeldByCoTenantsAreNotCounted) {
+  Observations o = synthetic_machine();
   o.facts.insert(o.facts.end(), {{"lanes", "threads"}, {"widths", "8"}, {"class", "cpu"}});
   for (const double groups : {1, 2, 3, 4})
     o.points.push_back(block("units", "alone", {{"groups", groups}}, groups > 2 ? 2e-3 : 1e-3));
@@ -370,8 +372,8 @@ TEST(Infer, UnitsThatOthersHoldAreNotCounted) {
   EXPECT_EQ(inferred(o).topology.at(0).count.note.find("others used the machine"), 0u);
 }
 
-TEST(Infer, GroupsOfWhichSeveralFitOnAUnitAreAMultipleOfTheUnits) {
-  Observations o = made_machine();
+TEST(Infer, ResidentGroupsAreAMultipleOfTheUnits) {
+  Observations o = synthetic_machine();
   o.facts.insert(o.facts.end(),
                  {{"lanes", "threads"}, {"widths", "8"}, {"class", "gpu"}, {"compute_units", "3"}});
   for (const double groups : {1, 3, 5, 6, 7})

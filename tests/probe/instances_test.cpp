@@ -24,7 +24,7 @@ Known gpu() {
 }
 
 // Up to `held` capacities are as fast as one unit alone.
-Observations crowds(double held, double beyond = kBeyond) {
+Observations chases(double held, double beyond = kBeyond) {
   Observations o;
   for (double times = kHitsInTwo; times < 8; times *= 2) {
     const bool fits = times < held;
@@ -56,20 +56,20 @@ Profile chip(double units) {
   return p;
 }
 
-TEST(Instances, what_many_units_hold_together_says_how_many_caches_there_are) {
-  EXPECT_EQ(instances_of(crowds(1), gpu(), 1), 1);
-  EXPECT_EQ(instances_of(crowds(2), gpu(), 1), 2);
-  EXPECT_EQ(instances_of(crowds(4), gpu(), 1), 4);
-  EXPECT_FALSE(instances_of(crowds(100), gpu(), 1))
-      << "all of it was held: perhaps each unit has its own";
-  EXPECT_FALSE(instances_of(crowds(1, (kHere + kBeyond) / 2), gpu(), 1))
-      << "half of it was held: lines go at random";
+TEST(Instances, the_total_capacity_gives_the_number_of_caches) {
+  EXPECT_EQ(instances_of(chases(1), gpu(), 1), 1);
+  EXPECT_EQ(instances_of(chases(2), gpu(), 1), 2);
+  EXPECT_EQ(instances_of(chases(4), gpu(), 1), 4);
+  EXPECT_FALSE(instances_of(chases(100), gpu(), 1))
+      << "all of it hits: perhaps each unit has its own";
+  EXPECT_FALSE(instances_of(chases(1, (kHere + kBeyond) / 2), gpu(), 1))
+      << "half of it hits: random replacement";
   EXPECT_FALSE(instances_of({}, gpu(), 1));
 }
 
 TEST(Instances, units_are_divided_among_them) {
   Profile p = chip(108);
-  divide_shared(crowds(2), gpu(), p);
+  divide_among_instances(chases(2), gpu(), p);
   ASSERT_EQ(p.topology.size(), 2u);
   EXPECT_EQ(p.topology[0].name, p.memory[1].per);
   EXPECT_EQ(p.topology[0].count.value->v, 2);
@@ -82,15 +82,14 @@ TEST(Instances, units_are_divided_among_them) {
 TEST(Instances, one_cache_and_units_that_do_not_divide_stay_as_they_are) {
   Profile one = chip(108), odd = chip(107);
   const Profile one_before = one, odd_before = odd;
-  divide_shared(crowds(1), gpu(), one);
-  divide_shared(crowds(2), gpu(), odd);
+  divide_among_instances(chases(1), gpu(), one);
+  divide_among_instances(chases(2), gpu(), odd);
   EXPECT_EQ(one, one_before);
   EXPECT_EQ(odd, odd_before);
 }
 
-// As many groups per unit as leave each of its parts with the same number: a divisor of those that
-// keep it busy.
-TEST(Instances, groups_that_keep_the_parts_of_units_evenly_busy) {
+// Equally many groups on each part of a unit: a divisor of the number that saturates it.
+TEST(Instances, groups_that_load_the_parts_of_units_evenly) {
   const Known k = gpu();
   EXPECT_EQ(k.level(6 * 108), 4 * 108);
   EXPECT_EQ(k.level(8 * 108), 8 * 108);

@@ -56,7 +56,7 @@ TEST(Journal, KnowsWhatIsFinished) {
   EXPECT_EQ(some().fact("cpu").substr(0, 1), "A");
 }
 
-TEST(Journal, WhatIsDoneAgainDoesNotCountTwice) {
+TEST(Journal, ARepeatedExperimentDoesNotCountTwice) {
   const std::string again = text_of(some()) + again_line("chase") + "\n";
   const auto read = parse_journal(again, "j");
   ASSERT_TRUE(read.ok());

@@ -1,4 +1,4 @@
-// Levels out of latency curves: synthetic ones with noise, and one recorded on a real machine.
+// Levels from latency curves: synthetic ones with noise, and one recorded on a real machine.
 #include "probe/inference/knee.h"
 
 #include <gtest/gtest.h>
@@ -10,11 +10,11 @@
 namespace assay::probe {
 namespace {
 
-using test::MadeLevel;
+using test::SyntheticLevel;
 
 constexpr double kKiB = 1024, kMiB = 1024 * 1024;
 
-Levels levels_of(const std::vector<MadeLevel>& made, double noise, unsigned seed) {
+Levels levels_of(const std::vector<SyntheticLevel>& made, double noise, unsigned seed) {
   return find_levels(curve_of(test::chase_observations(made, noise, seed), Estimator::latency));
 }
 
@@ -43,7 +43,7 @@ TEST(Segment, IsotonicNeverFallsAndKeepsTheMean) {
 }
 
 TEST(Knee, SharpKneesAreFoundUnderNoise) {
-  const std::vector<MadeLevel> made = {
+  const std::vector<SyntheticLevel> made = {
       {48 * kKiB, 1.4e-9, 0}, {1 * kMiB, 4.5e-9, 0}, {16 * kMiB, 20e-9, 0}, {0, 100e-9, 0}};
   for (unsigned seed = 1; seed <= 10; ++seed) {
     const Levels l = levels_of(made, 0.02, seed);
@@ -59,7 +59,7 @@ TEST(Knee, SharpKneesAreFoundUnderNoise) {
 }
 
 TEST(Knee, ASmearedKneeHasAWideInterval) {
-  const std::vector<MadeLevel> made = {
+  const std::vector<SyntheticLevel> made = {
       {48 * kKiB, 1.4e-9, 0}, {1.3 * kMiB, 4.5e-9, 1.2}, {0, 45e-9, 0}};
   for (unsigned seed = 1; seed <= 10; ++seed) {
     const Levels l = levels_of(made, 0.03, seed);
@@ -87,7 +87,7 @@ TEST(Knee, ASlowRiseIsNotALevel) {
 }
 
 // Least latency per footprint in ns, on a cloud machine with 48 KiB, 2 MiB and a third level of
-// which 8 to 12 MiB were effective; others used it at the same time.
+// which 8 to 12 MiB were effective beside co-tenants.
 TEST(Knee, RecordedCurve) {
   const std::vector<CurvePoint> curve = {
       {32768, 1.392},       {38912, 1.395},       {46336, 1.519},       {55104, 4.569},
@@ -135,7 +135,7 @@ TEST(PowerMean, DoesNotClaimALimitItNeverSaw) {
                    ->identified);
 }
 
-// A last cache that others use too: it slants over half an octave, between ramps of as much.
+// A last cache with co-tenants: its plateau slants over half an octave, between ramps as long.
 std::vector<CurvePoint> slanting() {
   std::vector<CurvePoint> out;
   for (double o = 14; o < 28; o += 0.25) {
@@ -147,7 +147,7 @@ std::vector<CurvePoint> slanting() {
   return out;
 }
 
-TEST(Knee, APlateauThatIsKnownToBeThereMayBeShortAndSlant) {
+TEST(Knee, ADeclaredPlateauMayBeShortAndSlant) {
   const std::vector<CurvePoint> curve = slanting();
   const Levels plain = find_levels(curve), expected = find_levels(curve, 3);
   ASSERT_EQ(plain.plateaus.size(), 2u) << "on its own it is a part of the ramp";
@@ -158,8 +158,8 @@ TEST(Knee, APlateauThatIsKnownToBeThereMayBeShortAndSlant) {
   EXPECT_GT(expected.knees[1].capacity, expected.plateaus[1].first);
 }
 
-TEST(Knee, BurstsOfOthersMakeNoLevel) {
-  const std::vector<MadeLevel> made = {
+TEST(Knee, BurstsOfCoTenantsMakeNoLevel) {
+  const std::vector<SyntheticLevel> made = {
       {48 * kKiB, 1e-9, 0.3}, {1 * kMiB, 4e-9, 0.5}, {32 * kMiB, 12e-9, 0.5}, {0, 120e-9, 0}};
   std::vector<CurvePoint> curve =
       curve_of(test::chase_observations(made, 0.02, 7), Estimator::latency);
@@ -173,8 +173,8 @@ TEST(Knee, BurstsOfOthersMakeNoLevel) {
     EXPECT_NEAR(disturbed.knees[i].capacity / quiet.knees[i].capacity, 1, 0.05) << i;
 }
 
-// Of five levels that the curve shows by itself, the four that caches of these sizes leave.
-Levels four_of(const std::vector<MadeLevel>& made, const std::vector<double>& sizes) {
+// Of five levels in the curve, the four that caches of these sizes leave.
+Levels four_of(const std::vector<SyntheticLevel>& made, const std::vector<double>& sizes) {
   const std::vector<CurvePoint> curve =
       curve_of(test::chase_observations(made, 0.01, 3), Estimator::latency);
   EXPECT_EQ(find_levels(curve).plateaus.size(), 5u);
@@ -186,7 +186,7 @@ Levels four_of(const std::vector<MadeLevel>& made, const std::vector<double>& si
   return four;
 }
 
-TEST(Knee, OfMoreLevelsThanThereAreThoseStayWhoseKneesAreAsDeclared) {
+TEST(Knee, OfTooManyLevelsThoseNearDeclaredSizesStay) {
   const Levels four = four_of({{48 * kKiB, 1e-9, 0},
                                {1 * kMiB, 4e-9, 0},
                                {8 * kMiB, 12e-9, 0},
@@ -197,7 +197,8 @@ TEST(Knee, OfMoreLevelsThanThereAreThoseStayWhoseKneesAreAsDeclared) {
   EXPECT_GT(four.knees.at(2).to, 16 * kMiB) << "where the one that went was is a part of the ramp";
 }
 
-// Far memory in two steps, since others came while it was measured, and little of the last cache.
+// Far memory in two steps, since co-tenants came while it was measured, and little of the last
+// cache.
 TEST(Knee, AStepOfFarMemoryIsNoLevelWhereTheCachesAreDeclared) {
   const Levels four = four_of({{32 * kKiB, 1e-9, 0},
                                {1 * kMiB, 4e-9, 0},
@@ -210,14 +211,14 @@ TEST(Knee, AStepOfFarMemoryIsNoLevelWhereTheCachesAreDeclared) {
   EXPECT_NEAR(four.plateaus.at(3).seconds, 130e-9, 10e-9);
 }
 
-// Threads on a processor, whose loads take long in any cache: the second is 1.27 times as late as
-// the first, and in the ramp behind the third lies a flat piece.
+// Threads on a processor, whose loads take long in any cache: the second level is 1.27 times as
+// slow as the first, and the ramp after the third has a flat part.
 TEST(Knee, ASmallStepIsALevelWhereTheCachesAreDeclared) {
-  const std::vector<MadeLevel> made = {{48 * kKiB, 8.7e-9, 0},
-                                       {1 * kMiB, 11e-9, 0.3},
-                                       {7 * kMiB, 20e-9, 0},
-                                       {14 * kMiB, 70e-9, 0},
-                                       {0, 145e-9, 0}};
+  const std::vector<SyntheticLevel> made = {{48 * kKiB, 8.7e-9, 0},
+                                            {1 * kMiB, 11e-9, 0.3},
+                                            {7 * kMiB, 20e-9, 0},
+                                            {14 * kMiB, 70e-9, 0},
+                                            {0, 145e-9, 0}};
   const std::vector<CurvePoint> curve =
       curve_of(test::chase_observations(made, 0.02, 5), Estimator::latency);
   const std::vector<double> sizes = {48 * kKiB, 1 * kMiB, 32 * kMiB};
@@ -230,7 +231,7 @@ TEST(Knee, ASmallStepIsALevelWhereTheCachesAreDeclared) {
   EXPECT_NEAR(std::log2(l.knees[1].capacity / (1 * kMiB)), 0, 0.5);
 }
 
-TEST(Knee, WhatIsNowhereFlatIsNotFoundHoweverExpected) {
+TEST(Knee, ALevelWithoutAPlateauIsNotFoundThoughDeclared) {
   std::vector<CurvePoint> ramp;
   for (double o = 14; o < 28; o += 0.25)
     ramp.push_back({std::exp2(o), 4e-9 * std::pow(30, std::clamp((o - 18) / 6, 0.0, 1.0))});

@@ -1,5 +1,4 @@
-// Latency beside streams, on made-up launches: a memory of which the latency against the bandwidth
-// in use is known.
+// Loaded latency, on synthetic launches: a memory with a known latency at each bandwidth.
 #include "probe/inference/loaded_latency.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@ namespace {
 
 constexpr double kAlone = 100e-9, kPeak = 40e9;
 
-// Of a queue: it rises as the bandwidth in use comes near the peak.
+// Of a queue: it rises as the bandwidth in use approaches the peak.
 double latency_of(double bandwidth) {
   return kAlone * (1 + 0.4 * bandwidth / (1.02 * kPeak - bandwidth));
 }
@@ -54,23 +53,23 @@ hwdesc::MemoryLevel memory(double read) {
   return l;
 }
 
-TEST(Loaded, hops_behind_the_streams_go_as_fast_as_alone) {
+TEST(LoadedLatency, hops_after_the_streams_are_as_fast_as_alone) {
   for (const double longer : {1.02, 1.08, 1.5})
     for (const double part : {0.1, 0.5, 0.9}) {
-      const auto found = latency_beside(launches(part * kPeak, 16e6, longer));
+      const auto found = latency_under_load(launches(part * kPeak, 16e6, longer));
       ASSERT_TRUE(found) << longer;
       EXPECT_NEAR(*found / latency_of(part * kPeak), 1, 0.01) << part << " " << longer;
     }
 }
 
-TEST(Loaded, a_chase_that_ended_first_tells_nothing) {
-  EXPECT_FALSE(latency_beside({1e-3, 2e-3, 1.9e-3, 100}));
-  EXPECT_FALSE(latency_beside({1e-3, 0, 1e-3, 100}));
-  EXPECT_FALSE(latency_beside(
-      {1e-3, 1e-3, 3e-3, 100}));  // as if it had only begun when the streams were through
+TEST(LoadedLatency, a_chase_that_ended_first_does_not_count) {
+  EXPECT_FALSE(latency_under_load({1e-3, 2e-3, 1.9e-3, 100}));
+  EXPECT_FALSE(latency_under_load({1e-3, 0, 1e-3, 100}));
+  EXPECT_FALSE(latency_under_load(
+      {1e-3, 1e-3, 3e-3, 100}));  // as if it had only begun when the streams ended
 }
 
-TEST(Loaded, the_curve_begins_at_nothing_and_never_falls) {
+TEST(LoadedLatency, the_curve_begins_at_no_bandwidth_and_never_falls) {
   const auto c = loaded_curve(curve(), 1);
   ASSERT_EQ(c.size(), 7u);
   EXPECT_EQ(c.front().bandwidth, 0);
@@ -82,7 +81,7 @@ TEST(Loaded, the_curve_begins_at_nothing_and_never_falls) {
   EXPECT_TRUE(loaded_curve(curve(), 0).empty());
 }
 
-TEST(Loaded, half_and_nine_tenths_of_what_is_read) {
+TEST(LoadedLatency, latency_at_half_and_nine_tenths_of_the_bandwidth) {
   Known known;
   hwdesc::MemoryLevel l = memory(kPeak);
   add_loaded(curve(), known, 1, l);
@@ -94,7 +93,7 @@ TEST(Loaded, half_and_nine_tenths_of_what_is_read) {
   EXPECT_GT(l.loaded_latency.nine_tenths.value->v, l.loaded_latency.half.value->v);
 }
 
-TEST(Loaded, of_a_level_in_ticks_it_is_in_ticks) {
+TEST(LoadedLatency, of_a_level_in_cycles_it_is_in_cycles) {
   Known known;
   known.clock_hz = 2e9;
   hwdesc::MemoryLevel l = memory(kPeak);
@@ -105,7 +104,7 @@ TEST(Loaded, of_a_level_in_ticks_it_is_in_ticks) {
   EXPECT_NEAR(l.loaded_latency.half.value->v, 180 + 2e9 * (latency_of(0.5 * kPeak) - kAlone), 8);
 }
 
-TEST(Loaded, what_the_others_do_not_reach_is_unknown_and_says_so) {
+TEST(LoadedLatency, a_bandwidth_that_is_not_reached_is_unknown) {
   hwdesc::MemoryLevel l = memory(1.6 * kPeak);
   add_loaded(curve(), {}, 1, l);
   EXPECT_TRUE(l.loaded_latency.half.known());
@@ -114,7 +113,7 @@ TEST(Loaded, what_the_others_do_not_reach_is_unknown_and_says_so) {
       << l.loaded_latency.nine_tenths.note;
 }
 
-TEST(Loaded, samples_whose_threads_waited_do_not_count) {
+TEST(LoadedLatency, disturbed_samples_do_not_count) {
   Observations o = curve();
   for (Observation& x : o.points)
     for (int i = 0; i < 2; ++i) {
@@ -125,7 +124,7 @@ TEST(Loaded, samples_whose_threads_waited_do_not_count) {
             loaded_at(loaded_curve(curve(), 1), 0.5 * kPeak)->latency);
 }
 
-TEST(Loaded, a_device_that_can_not_tell_says_why) {
+TEST(LoadedLatency, without_a_curve_the_reason_is_given) {
   Observations o;
   o.endings = {{"loaded_latency", Outcome::done, 1, ""}};
   Known known;
@@ -137,7 +136,7 @@ TEST(Loaded, a_device_that_can_not_tell_says_why) {
   EXPECT_EQ(near, memory(kPeak));
 }
 
-TEST(Loaded, without_such_observations_nothing_is_said) {
+TEST(LoadedLatency, without_observations_nothing_is_reported) {
   hwdesc::MemoryLevel l = memory(kPeak);
   add_loaded({}, {}, 0, l);
   EXPECT_EQ(l, memory(kPeak));

@@ -28,7 +28,7 @@ std::vector<std::string> names(const std::vector<MemoryLevel>& m) {
   return out;
 }
 
-TEST(JoinLevels, DistinctLevelsStay) {
+TEST(MergeLevels, DistinctLevelsStay) {
   std::vector<MemoryLevel> m = {cache("l1", 48, 1, 900, "unit"), cache("l2", 2048, 4, 300, "unit"),
                                 cache("l3", 32768, 30, 90)};
   const std::vector<MemoryLevel> before = m;
@@ -36,7 +36,7 @@ TEST(JoinLevels, DistinctLevelsStay) {
   EXPECT_EQ(m, before);
 }
 
-TEST(JoinLevels, NearLatencyOrNoLessOrUnknownBandwidthIsOneCache) {
+TEST(MergeLevels, SimilarLatencyOrBandwidthOrUnknownBandwidthIsOneCache) {
   std::vector<MemoryLevel> m = {cache("l1", 48, 1, 900, "unit"), cache("l2", 2048, 4, 300, "unit"),
                                 cache("l3", 4096, 33, 37), cache("l4", 9000, 36, 0),
                                 cache("l5", 43000, 60, 58)};
@@ -51,7 +51,7 @@ TEST(JoinLevels, NearLatencyOrNoLessOrUnknownBandwidthIsOneCache) {
   EXPECT_DOUBLE_EQ(m[2].bandwidth.read.value->v, 58e9);
 }
 
-TEST(JoinLevels, WhatTheSystemDeclaresIsNotJoinedAway) {
+TEST(MergeLevels, DeclaredLevelsAreNotMerged) {
   const std::vector<MemoryLevel> all = {cache("l1", 48, 1, 900, "unit"),
                                         cache("l2", 1024, 4, 300, "unit"),
                                         cache("l3", 32768, 12, 590)};
@@ -62,7 +62,7 @@ TEST(JoinLevels, WhatTheSystemDeclaresIsNotJoinedAway) {
   EXPECT_EQ(m.size(), 2U);
 }
 
-TEST(JoinLevels, ACacheAsSlowAsWhatLiesBeyondItWasCrowded) {
+TEST(MergeLevels, ACacheAsSlowAsTheNextLevelWasDisturbed) {
   MemoryLevel far = cache("dram", 1e7, 143, 34);
   far.managed = Managed::explicit_;
   std::vector<MemoryLevel> m = {cache("l1", 48, 1, 900, "unit"), cache("l2", 1024, 4, 300, "unit"),
@@ -77,7 +77,7 @@ TEST(JoinLevels, ACacheAsSlowAsWhatLiesBeyondItWasCrowded) {
   EXPECT_TRUE(m[2].latency.known());
 }
 
-TEST(JoinLevels, TicksAndUnitsAreTakenIntoAccount) {
+TEST(MergeLevels, CyclesAndUnitsAreConsidered) {
   MemoryLevel near = cache("l1", 48, 1, 0, "unit"), far = cache("l2", 2048, 4, 0, "unit");
   near.bandwidth.read.value = Bandwidth{32, "core"};  // 2 units x 32 x 4 GHz = 256 GB/s
   far.bandwidth.read.value = Bandwidth{16, "core"};
@@ -89,9 +89,9 @@ TEST(JoinLevels, TicksAndUnitsAreTakenIntoAccount) {
   EXPECT_EQ(m.size(), 2U);
 }
 
-// Sectors of a line are asked for one by one, so that the knee has a foot and a shoulder; between
+// Sectors of a line are fetched one by one, so that the knee has a foot and a shoulder; between
 // them the curve jumps.
-TEST(JoinLevels, ASuddenStepIsTwoCachesThoughEquallyFast) {
+TEST(MergeLevels, ASuddenStepIsTwoCachesThoughEquallyFast) {
   const auto joined = [](double steepness) {
     std::vector<MemoryLevel> m = {cache("l1", 128, 18, 900), cache("l2", 6144, 44, 900),
                                   cache("dram", 1e7, 400, 300)};
@@ -107,9 +107,9 @@ TEST(JoinLevels, ASuddenStepIsTwoCachesThoughEquallyFast) {
   EXPECT_EQ(joined(6), (std::vector<std::string>{"l1", "dram"})) << "smeared by others";
 }
 
-// A chase has a step at 4 MiB and bandwidths differ by a tenth; streaming goes on alike up to 16
+// A chase has a step at 4 MiB and bandwidths differ by a tenth; streams are equally fast up to 16
 // MiB.
-TEST(JoinLevels, WhatStreamingDoesNotTellApartIsOneCacheIfUnitsShareIt) {
+TEST(MergeLevels, LevelsThatStreamAlikeAreOneCacheIfUnitsShareIt) {
   const auto joined = [](double step, const std::string& per) {
     std::vector<MemoryLevel> m = {cache("l1", 48, 1, 900, "unit"), cache("l2", 1024, 4, 400, per),
                                   cache("l3", 4096, 12, 240, per), cache("l4", 16384, 30, 215, per),

@@ -1,4 +1,4 @@
-// What constants and images are inferred to be, from made-up curves.
+// Inference of constants and images, from synthetic curves.
 #include "probe/inference/path.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 void add_curve(Observations& o, const char* experiment, const char* what,
-               const std::vector<test::MadeLevel>& levels, double from, double to,
+               const std::vector<test::SyntheticLevel>& levels, double from, double to,
                double noise = 0.01) {
   std::mt19937_64 random(3);
   for (const double bytes : test::footprints(from, to, 2)) {
@@ -29,7 +29,8 @@ void add_curve(Observations& o, const char* experiment, const char* what,
   }
 }
 
-const std::vector<test::MadeLevel> kPlain = {{16 << 10, 30e-9}, {512 << 10, 200e-9}, {0, 400e-9}};
+const std::vector<test::SyntheticLevel> kPlain = {
+    {16 << 10, 30e-9}, {512 << 10, 200e-9}, {0, 400e-9}};
 
 Known known() {
   Known k;
@@ -59,12 +60,12 @@ TEST(Paths, constants_with_two_caches_of_their_own) {
   add_curve(o, "constant", "chase", {{2 << 10, 10e-9}, {24 << 10, 60e-9}, {0, 210e-9}}, 256,
             64 << 10);
   add_curve(o, "constant", "plain", kPlain, 256, 64 << 10);
-  for (const double apart : {0.0, 1.0})
+  for (const double divergent : {0.0, 1.0})
     o.points.push_back({"constant",
                         "lanes",
-                        {{"bytes", 2048}, {"apart", apart}},
+                        {{"bytes", 2048}, {"divergent", divergent}},
                         "s",
-                        {10e-9 * (1 + 15 * apart)},
+                        {10e-9 * (1 + 15 * divergent)},
                         {0},
                         0,
                         {}});
@@ -85,7 +86,7 @@ TEST(Paths, constants_with_two_caches_of_their_own) {
   EXPECT_EQ(p.memory[2].name, "l1");
 }
 
-TEST(Paths, constants_that_are_as_plain_memory) {
+TEST(Paths, constants_like_global_memory) {
   Observations o;
   o.facts = {{"constant_memory", "65536"}};
   add_curve(o, "constant", "chase", kPlain, 256, 64 << 10, 0.03);
@@ -98,7 +99,7 @@ TEST(Paths, constants_that_are_as_plain_memory) {
   EXPECT_EQ(p.memory.size(), 3u);
 }
 
-TEST(Paths, constants_that_all_lie_in_one_cache) {
+TEST(Paths, constants_that_fit_in_one_cache) {
   Observations o;
   o.facts = {{"constant_memory", "16384"}};
   add_curve(o, "constant", "chase", {{1 << 20, 12e-9}, {0, 200e-9}}, 256, 16 << 10);
@@ -110,23 +111,23 @@ TEST(Paths, constants_that_all_lie_in_one_cache) {
   EXPECT_THAT(p.memory[0].capacity.note, HasSubstr("that were chased through lie in it"));
 }
 
-// A processor's driver locates a texel and loads it: the same caches, and finding it takes so much
-// longer that the steps between them are small.
-TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
+// A processor's driver locates a texel and loads it: the same caches, with so much overhead that
+// the steps between them are small.
+TEST(Paths, images_through_the_caches_of_global_memory) {
   for (const double longer : {2e-9, 6e-9, 20e-9})
-    for (const auto& [noise, of_first, crowded] :
+    for (const auto& [noise, of_first, slower] :
          {std::tuple(0.01, 1.0, 1.0), {0.04, 1.0, 1.0}, {0.01, 0.4, 1.0}, {0.01, 1.0, 1.6}}) {
-      const std::vector<test::MadeLevel> plain = {
+      const std::vector<test::SyntheticLevel> plain = {
           {48 << 10, 1.5e-9}, {1 << 20, 4e-9, 0.4}, {32 << 20, 20e-9, 1}, {0, 110e-9}};
-      std::vector<test::MadeLevel> path = plain;
-      for (test::MadeLevel& l : path) l.seconds += longer;
-      path[0].capacity *= of_first;  // rows of an image crowd few of its sets
-      path[1].capacity *= 0.6;       // others use that cache, more while this was measured,
-      path[1].seconds *= crowded;    // and its ways to it
+      std::vector<test::SyntheticLevel> path = plain;
+      for (test::SyntheticLevel& l : path) l.seconds += longer;
+      path[0].capacity *= of_first;  // rows of an image use few of its sets
+      path[1].capacity *= 0.6;       // co-tenants use that cache, more while this was measured,
+      path[1].seconds *= slower;     // and the memory behind it
       Observations o;
       o.facts = {{"image_width", "16384"}};
       add_curve(o, "image", "chase", path, 256, 64 << 20, noise);
-      for (size_t i = 2; i < o.points.size(); i += 4)  // somebody else, for a while each time
+      for (size_t i = 2; i < o.points.size(); i += 4)  // a co-tenant, for a while each time
         for (double& seconds : o.points[i].samples)
           seconds *= o.points[i].value_at("bytes") > 100e3 ? 5 : 1;
       add_curve(o, "image", "plain", plain, 256, 64 << 20, noise);
@@ -144,7 +145,7 @@ TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
       l3.name = "l3";
       p.memory.insert(p.memory.begin() + 2, l3);
       infer_paths(o, k, p);
-      EXPECT_EQ(p.memory.size(), 4u) << longer << " " << noise << " " << of_first << " " << crowded;
+      EXPECT_EQ(p.memory.size(), 4u) << longer << " " << noise << " " << of_first << " " << slower;
       EXPECT_THAT(p.paths.at(0).through, ElementsAre("l1", "l2", "l3", "dram"));
       ASSERT_TRUE(p.paths[0].latency.known());
       EXPECT_NEAR(p.paths[0].latency.value->v, 1.5e-9 + longer, 0.15 * longer + 0.2e-9);
@@ -152,9 +153,9 @@ TEST(Paths, images_that_go_through_the_caches_of_plain_memory) {
     }
 }
 
-// Somebody else had most of the last cache while plain memory was looked at beside the image, and
+// A co-tenant had most of the last cache while global memory was measured beside the image, and
 // less of it in between.
-TEST(Paths, images_in_plain_caches_that_others_take) {
+TEST(Paths, images_in_shared_caches_with_co_tenants) {
   const Levels plain = {{{1 << 10, 40 << 10, 1.5e-9},
                          {80 << 10, 700 << 10, 4e-9},
                          {3 << 20, 20 << 20, 20e-9},
@@ -170,17 +171,17 @@ TEST(Paths, images_in_plain_caches_that_others_take) {
               {{50 << 10, 7.5e-9}, {1 << 20, 10e-9}, {32 << 20, 26e-9}, {0, 116e-9}}, 256,
               64 << 20);
     add_curve(o, "image", "plain",
-              {{50 << 10, 1.5e-9}, {1 << 20, 4e-9}, {32 << 20, taken}, {0, 110e-9}}, 256, 64 << 20);
-    const auto longer = longer_to_plain_caches(path_curves(o, "image"), plain);
-    ASSERT_TRUE(longer) << taken;
+              {{50 << 10, 1.5e-9}, {1 << 20, 4e-9}, {32 << 20, slow}, {0, 110e-9}}, 256, 64 << 20);
+    const auto longer = extra_path_latency(path_curves(o, "image"), plain);
+    ASSERT_TRUE(longer) << slow;
     EXPECT_NEAR(*longer, 6e-9, 0.2e-9);
   }
 }
 
-// As fast as what lies behind it, but smaller than plain memory's first cache, or larger, or
-// faster: a cache of its own.
-TEST(Paths, images_with_a_cache_that_plain_memory_has_not) {
-  const std::vector<std::vector<test::MadeLevel>> all = {
+// As fast as what is behind it, but smaller than global memory's first cache, or larger, or faster:
+// a cache of its own.
+TEST(Paths, images_with_a_texture_cache) {
+  const std::vector<std::vector<test::SyntheticLevel>> all = {
       {{2 << 10, 36e-9}, {16 << 10, 50e-9}, {512 << 10, 210e-9}, {0, 410e-9}},
       {{96 << 10, 40e-9}, {512 << 10, 210e-9}, {0, 410e-9}},
       {{16 << 10, 15e-9}, {512 << 10, 200e-9}, {0, 400e-9}}};
@@ -189,10 +190,9 @@ TEST(Paths, images_with_a_cache_that_plain_memory_has_not) {
     o.facts = {{"image_width", "16384"}};
     add_curve(o, "image", "chase", path, 256, 8 << 20);
     add_curve(o, "image", "plain", kPlain, 256, 8 << 20);
-    EXPECT_FALSE(longer_to_plain_caches(path_curves(o, "image"), known().levels))
-        << path[0].capacity;
+    EXPECT_FALSE(extra_path_latency(path_curves(o, "image"), known().levels)) << path[0].capacity;
     if (path[0].capacity == 16 << 10)
-      continue;  // whose own is as large as the first, which is all that can be told
+      continue;  // its own is as large as the first, which can not be distinguished
     hwdesc::Profile p = plain_memory();
     infer_paths(o, known(), p);
     EXPECT_EQ(p.memory.at(0).name, "texture_l1") << path[0].capacity;
@@ -252,14 +252,14 @@ TEST(Paths, a_language_without_constants) {
   EXPECT_TRUE(p.paths.empty());
 }
 
-TEST(Paths, texels_together_are_those_before_the_first_that_costs) {
-  EXPECT_EQ(texels_together({{1, 10}, {2, 10.2}, {4, 19}, {8, 20}}), 4);
-  EXPECT_EQ(texels_together({{1, 10}, {2, 20}, {4, 20}}), 2);
-  EXPECT_FALSE(texels_together({{1, 10}, {2, 10}, {4, 10.5}}));         // all alike
-  EXPECT_FALSE(texels_together({{1, 10}, {2, 20}, {4, 11}, {8, 20}}));  // neither
+TEST(Paths, texels_of_a_block_are_those_before_the_first_miss) {
+  EXPECT_EQ(fetched_texels({{1, 10}, {2, 10.2}, {4, 19}, {8, 20}}), 4);
+  EXPECT_EQ(fetched_texels({{1, 10}, {2, 20}, {4, 20}}), 2);
+  EXPECT_FALSE(fetched_texels({{1, 10}, {2, 10}, {4, 10.5}}));         // all alike
+  EXPECT_FALSE(fetched_texels({{1, 10}, {2, 20}, {4, 11}, {8, 20}}));  // neither
 }
 
-TEST(Paths, rows_that_are_never_fetched_together_make_blocks_of_one_row) {
+TEST(Paths, rows_that_are_fetched_separately_make_blocks_of_one_row) {
   const std::vector<CurvePoint> steps = {{1, 10}, {2, 10.2}, {4, 19}, {8, 20}},
                                 dear = {{1, 20}, {2, 19.5}, {4, 20}, {8, 20}},
                                 cheap = {{1, 10}, {2, 10}, {4, 10}, {8, 10}};
@@ -291,8 +291,8 @@ void add_recorded(Observations& o, const char* what, const std::string& name) {
   }
 }
 
-// An Adreno 640 as ArchProbe saw it: 1 KiB before what buffers find, too, at 128 KiB.
-TEST(Paths, the_recorded_texture_cache_lies_before_the_cache_of_buffers) {
+// An Adreno 640 as ArchProbe measured it: 1 KiB before the cache of buffers, too, at 128 KiB.
+TEST(Paths, the_recorded_texture_cache_is_before_the_cache_of_buffers) {
   Observations o;
   o.facts = {{"image_width", "16384"}, {"image_height", "16384"}};
   add_recorded(o, "chase", "adreno640_image");
@@ -315,7 +315,7 @@ TEST(Paths, the_recorded_texture_cache_lies_before_the_cache_of_buffers) {
   EXPECT_GE(p.memory[0].capacity.high->v, 1024);
 }
 
-// Texels of four by four lie together: a line of 64 B.
+// Blocks of four by four texels: a line of 64 B.
 TEST(Paths, blocks_of_texels_are_lines) {
   Observations o;
   o.facts = {{"image_width", "16384"}};

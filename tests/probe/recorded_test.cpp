@@ -1,5 +1,5 @@
-// Curves that others recorded on real devices (tests/data/curves), against what is known of those:
-// vendors' figures and drivers' sources. A knee is told right where the capacity lies in its ramp.
+// Curves that others recorded on real devices (tests/data/curves), against vendors' figures and
+// drivers' sources. A knee is right where the capacity is in its ramp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Found{"mi210", {16 * kKiB, 8 * kMiB}, {125 / 1.7, 243 / 1.7}}),
     [](const auto& device) { return std::string(device.param.curve); });
 
-// The sweep ends on the ramp behind 128 KiB: one level, and no word on what lies behind it.
+// The sweep ends on the ramp after 128 KiB: one level, and nothing about what is behind it.
 TEST(RecordedRamp, IsNoLevelOfItsOwn) {
   const Levels levels = find_levels(recorded("adreno640_buffer"));
   ASSERT_EQ(levels.plateaus.size(), 1u) << text(levels);
@@ -80,7 +80,7 @@ TEST(RecordedRamp, IsNoLevelOfItsOwn) {
   EXPECT_NEAR(levels.plateaus[0].seconds * 1e9 / 112.9, 1, 0.02);
 }
 
-TEST(RecordedLine, IsWhereTheSecondTouchBeginsToCost) {
+TEST(RecordedLine, IsWhereTheSecondLoadBeginsToCost) {
   std::vector<double> times;
   const std::vector<CurvePoint> curve = recorded("adreno640_line");
   for (const CurvePoint& p : curve) times.push_back(p.seconds);
@@ -89,10 +89,9 @@ TEST(RecordedLine, IsWhereTheSecondTouchBeginsToCost) {
   EXPECT_EQ(curve[*step].bytes, 64);
 }
 
-// A probe of an NVIDIA H200 that was kept with its profile (hw_profiles/nvidia/h200), against what
-// NVIDIA says of the chip: Hopper's tuning guide, the programming guide's table of throughputs, the
-// H200's data sheet.
-TEST(RecordedProbe, OfAnH200SaysWhatItIs) {
+// The kept probe of an NVIDIA H200 (hw_profiles/nvidia/h200), against NVIDIA's own figures:
+// Hopper's tuning guide, the programming guide's table of throughputs, the H200's data sheet.
+TEST(RecordedProbe, OfAnH200AgreesWithItsDataSheet) {
   const auto all =
       read_journal(std::string(ASSAY_SOURCE_DIR) + "/hw_profiles/nvidia/h200/observations");
   ASSERT_TRUE(all.ok()) << render(all.diags());

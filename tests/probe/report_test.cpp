@@ -1,4 +1,4 @@
-// The report as text: what stands in it, and that nothing from outside can.
+// The report as text: its content, and that foreign text stays text.
 #include "probe/report/report.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 #include "hwdesc/show.h"
 #include "probe/report/chart.h"
 #include "probe/text.h"
-#include "tests/probe/made_report.h"
+#include "tests/probe/synthetic_report.h"
 
 namespace assay::probe::test {
 namespace {
@@ -25,8 +25,8 @@ hwdesc::Profile profile_of(const Observations& all) {
   return *p;
 }
 
-std::string made_report(const std::string& name = "Made-up chip") {
-  const Observations all = made_observations(name);
+std::string synthetic_report(const std::string& name = "Made-up chip") {
+  const Observations all = synthetic_observations(name);
   return report_html(all, profile_of(all));
 }
 
@@ -84,7 +84,7 @@ std::string unbalanced(const std::string& markup) {
 }
 
 TEST(Report, IsOneWholePage) {
-  const std::string page = made_report(), markup = markup_of(page);
+  const std::string page = synthetic_report(), markup = markup_of(page);
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
   EXPECT_EQ(unbalanced(markup), "");
   EXPECT_THAT(page, Not(HasSubstr("{{"))) << "a place of the frame was not filled";
@@ -100,7 +100,7 @@ TEST(Report, IsOneWholePage) {
 }
 
 TEST(Report, AsksNothingFromAnywhere) {
-  const std::string page = made_report(), markup = markup_of(page);
+  const std::string page = synthetic_report(), markup = markup_of(page);
   EXPECT_FALSE(std::regex_search(
       markup, std::regex("(src|srcset|action|data)=\"|href=\"[^#]|url\\(|@import|http")));
   const std::string frame = page.substr(0, page.find(kData));
@@ -109,7 +109,7 @@ TEST(Report, AsksNothingFromAnywhere) {
 }
 
 TEST(Report, ShowsEveryValueAndEveryReason) {
-  const Observations all = made_observations();
+  const Observations all = synthetic_observations();
   const hwdesc::Profile profile = profile_of(all);
   const std::string text = text_of(report_html(all, profile));
   int values = 0;
@@ -125,17 +125,17 @@ TEST(Report, ShowsEveryValueAndEveryReason) {
   EXPECT_THAT(text, HasSubstr(human(profile.memory[0].capacity.value->v, Kind::bytes)));
 }
 
-TEST(Report, SaysWhatNoExperimentKnows) {
-  const Observations all = made_observations();
+TEST(Report, ListsUnknownValues) {
+  const Observations all = synthetic_observations();
   const hwdesc::Profile profile = profile_of(all);
   const std::string text = text_of(report_html(all, profile));
-  const std::string unknown = text.substr(text.rfind("What is unknown and why"));
+  const std::string unknown = text.substr(text.rfind("Unknown values and why"));
   ASSERT_FALSE(profile.power.idle.known());
   EXPECT_THAT(unknown, HasSubstr("power.idle"));
 }
 
 TEST(Report, EverySampleIsInAChart) {
-  const Observations all = made_observations();
+  const Observations all = synthetic_observations();
   size_t samples = 0, drawn = 0;
   for (const Observation& o : all.points)
     if (o.what != "sentinel") samples += o.samples.size();
@@ -145,8 +145,8 @@ TEST(Report, EverySampleIsInAChart) {
   EXPECT_EQ(drawn, samples);
 }
 
-TEST(Report, SamplesOfWaitingThreadsStandApart) {
-  Observations all = made_observations();
+TEST(Report, SamplesOfWaitingThreadsAreDistinct) {
+  Observations all = synthetic_observations();
   const auto waiting = [&] {
     size_t count = 0;
     const Source source{all, profile_of(all), known_from(all)};
@@ -159,8 +159,8 @@ TEST(Report, SamplesOfWaitingThreadsStandApart) {
   EXPECT_EQ(waiting(), 2U);
 }
 
-TEST(Report, AnUnforeseenExperimentHasAChart) {
-  const Observations all = made_observations("a bank");
+TEST(Report, AnUncoveredExperimentHasAChart) {
+  const Observations all = synthetic_observations("a bank");
   const Source source{all, profile_of(all), known_from(all)};
   const std::vector<Chart> charts = charts_of(source);
   const auto it =
@@ -171,7 +171,7 @@ TEST(Report, AnUnforeseenExperimentHasAChart) {
 }
 
 TEST(Report, ChartsHaveTitlesAxesAndMethods) {
-  const Observations all = made_observations();
+  const Observations all = synthetic_observations();
   const Source source{all, profile_of(all), known_from(all)};
   std::vector<Chart> charts = charts_of(source);
   for (Chart& c : drift_of(source)) charts.push_back(c);
@@ -190,8 +190,8 @@ TEST(Report, ChartsHaveTitlesAxesAndMethods) {
   }
 }
 
-TEST(Report, MarksWhatTheProfileSays) {
-  const Observations all = made_observations();
+TEST(Report, MarksValuesOfTheProfile) {
+  const Observations all = synthetic_observations();
   const hwdesc::Profile profile = profile_of(all);
   const json charts = charts_in(report_html(all, profile));
   const json& latency = charts.at(0);
@@ -203,7 +203,7 @@ TEST(Report, MarksWhatTheProfileSays) {
 }
 
 TEST(Report, HostileTextStaysText) {
-  const std::string page = made_report(kHostile), plain = made_report();
+  const std::string page = synthetic_report(kHostile), plain = synthetic_report();
   const auto count = [](const std::string& text, const std::string& part) {
     size_t n = 0;
     for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
@@ -211,23 +211,23 @@ TEST(Report, HostileTextStaysText) {
   };
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_EQ(count(page, "</script"), count(plain, "</script"));
-  EXPECT_EQ(count(page, "<main>"), 1U) << "what was put in is not looked through for places";
+  EXPECT_EQ(count(page, "<main>"), 1U) << "inserted text is not searched for places";
   EXPECT_EQ(unbalanced(markup_of(page)), "");
   EXPECT_THAT(text_of(page), HasSubstr(kHostile));
   EXPECT_THAT(charts_in(page).dump(), HasSubstr("onerror=alert"));
 }
 
 TEST(Report, TextThatIsNoUtf8BecomesText) {
-  const std::string page = made_report("chip \xff\xfe \x01 end");
+  const std::string page = synthetic_report("chip \xff\xfe \x01 end");
   EXPECT_THAT(page, HasSubstr("chip \uFFFD"));
   EXPECT_THAT(page, Not(HasSubstr("\xff")));
   EXPECT_NO_THROW(charts_in(page));
 }
 
-TEST(Report, TheSameInputGivesTheSameBytes) { EXPECT_EQ(made_report(), made_report()); }
+TEST(Report, TheSameInputGivesTheSameBytes) { EXPECT_EQ(synthetic_report(), synthetic_report()); }
 
-// A journal cut off early, or one of another kind of device, is shown as far as it goes.
-TEST(Report, WhatIsAbsentIsLeftOut) {
+// A truncated journal, or one of another kind of device, is shown as it is.
+TEST(Report, MissingExperimentsAreLeftOut) {
   Observations few;
   add_blocks(few, "launch", "eager", {}, 2e-5);
   add_blocks(few, "launch", "odd", {}, 0);  // nothing a logarithm could show
@@ -238,26 +238,26 @@ TEST(Report, WhatIsAbsentIsLeftOut) {
   EXPECT_EQ(unbalanced(markup_of(report_html({}, {}))), "");
 }
 
-TEST(Report, ExperimentsThatDidNotEndWellAreNamed) {
-  const std::string text = text_of(made_report());
+TEST(Report, FailedExperimentsAreNamed) {
+  const std::string text = text_of(synthetic_report());
   EXPECT_THAT(text, HasSubstr("crashed"));
   EXPECT_THAT(text, HasSubstr("ended by signal 11"));
-  EXPECT_THAT(text, HasSubstr("did not end well. Nothing is inferred from: banks."));
+  EXPECT_THAT(text, HasSubstr("failed. Nothing is inferred from: banks."));
 }
 
-TEST(Report, WhatWasMadeGoodAndWhatWasDoubtedIsSaid) {
-  Observations all = made_observations("chip");
+TEST(Report, CompletedAndDoubtedExperimentsAreNamed) {
+  Observations all = synthetic_observations("chip");
   all.endings.insert(all.endings.begin(),
                      {"chase", Outcome::timed_out, 60, "took longer than 60 s"});
   all.facts.emplace_back("doubted.chase", "2 of 40");
   const std::string text = text_of(report_html(all, profile_of(all)));
-  EXPECT_THAT(text, HasSubstr("Another run did what was to be done of: chase."));
+  EXPECT_THAT(text, HasSubstr("A later run completed: chase."));
   EXPECT_THAT(text, HasSubstr("Times: 2 samples were taken again beside 40 that count"));
 }
 
 // Groups at a time are an axis of their own, also where the experiment has others.
 TEST(Report, GroupsAtATimeHaveCharts) {
-  Observations all = made_observations("chip");
+  Observations all = synthetic_observations("chip");
   for (const double groups : {1, 2, 4, 8}) {
     all.points.push_back({"waves",
                           "fma",

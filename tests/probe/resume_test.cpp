@@ -1,4 +1,4 @@
-// What a probe may go on with.
+// What a probe may resume.
 #include "probe/resume.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ TEST(Resume, AnotherDeviceIsAnErrorThatNamesBoth) {
   EXPECT_TRUE(
       check_same_device(said({{"device", "cpu:0"}, {"assay", kVersion}}), "cpu:0", "dir").empty());
   EXPECT_TRUE(check_same_device(said({}), "cpu:0", "dir").empty())
-      << "the first journals did not say";
+      << "the first format had no such fact";
 }
 
 TEST(Resume, AnotherVersionIsAnError) {
@@ -63,7 +63,7 @@ std::vector<std::string> stale_of(std::vector<std::pair<const char*, Outcome>> e
   return stale(ended(std::move(endings)), kTable, asked);
 }
 
-TEST(Resume, WhatWasMeasuredWithoutWhatItNeedsIsDoneAgain) {
+TEST(Resume, ExperimentsWithoutWhatTheyNeedRunAgain) {
   using enum Outcome;
   EXPECT_THAT(stale_of({{"line", done}, {"chase", done}, {"latency", done}}), testing::IsEmpty());
   EXPECT_THAT(stale_of({{"line", crashed}, {"chase", done}, {"latency", done}, {"clock", done}}),
@@ -74,32 +74,33 @@ TEST(Resume, WhatWasMeasuredWithoutWhatItNeedsIsDoneAgain) {
   EXPECT_THAT(stale_of({{"line", crashed}, {"line", done}, {"chase", done}}), testing::IsEmpty());
 }
 
-TEST(Resume, WhatNobodyAskedForIsNotMissed) {
+TEST(Resume, UnselectedExperimentsAreNotMissed) {
   using enum Outcome;
   EXPECT_THAT(stale_of({{"latency", done}}), testing::IsEmpty());
   EXPECT_THAT(stale_of({{"latency", done}}, {"chase", "latency"}), testing::ElementsAre("latency"))
       << "it comes only now";
 }
 
-TEST(Resume, HalvesOfExperimentsDoNotCount) {
-  const Observations all = whole(ended({{"line", Outcome::crashed}, {"clock", Outcome::done}}));
+TEST(Resume, PartialExperimentsDoNotCount) {
+  const Observations all =
+      finished_only(ended({{"line", Outcome::crashed}, {"clock", Outcome::done}}));
   ASSERT_EQ(all.points.size(), 1u);
   EXPECT_EQ(all.points[0].experiment, "clock");
   Observations cut = ended({{"line", Outcome::crashed}});
   cut.endings.clear();
-  EXPECT_EQ(whole(cut).points.size(), 1u) << "curves that others recorded have no endings";
+  EXPECT_EQ(finished_only(cut).points.size(), 1u) << "curves that others recorded have no endings";
 }
 
-// Where a chase ran at one clock and another, the faster counts; of threads whose clock nobody
-// names there is none.
+// Where a chase ran at two clocks, the faster counts; of threads without a known clock there is
+// none.
 TEST(Evidence, OfThreadsWithoutAClockEverythingCounts) {
   Observations all = ended({{"line", Outcome::done}, {"clock", Outcome::crashed}});
   all.points[0].clock_hz = 1e9;
   all.points[0].foreign = 1;
-  EXPECT_EQ(evidence(all).points.at(0).clock_hz, 1e9);
-  EXPECT_EQ(evidence(all).points.at(0).foreign, 1);
+  EXPECT_EQ(usable_observations(all).points.at(0).clock_hz, 1e9);
+  EXPECT_EQ(usable_observations(all).points.at(0).foreign, 1);
   all.facts = {{"lanes", "threads"}, {"class", "gpu"}};
-  const Observations of_a_gpu = evidence(all);
+  const Observations of_a_gpu = usable_observations(all);
   ASSERT_EQ(of_a_gpu.points.size(), 1u) << "half a clock experiment does not count";
   EXPECT_EQ(of_a_gpu.points[0].clock_hz, std::nullopt);
   EXPECT_EQ(of_a_gpu.points[0].foreign, kNobody);

@@ -1,11 +1,11 @@
-// Data that was used once is given up where the made-up cache gives it up; what others bring in is
-// told by pauses.
+// Single-use data is evicted where the synthetic cache evicts it; pauses show the eviction by
+// co-tenants.
 #include "probe/inference/retention.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/probe/made_caches.h"
 #include "tests/probe/synthetic.h"
+#include "tests/probe/synthetic_caches.h"
 
 namespace assay::probe {
 namespace {
@@ -13,19 +13,19 @@ namespace {
 using namespace hwdesc;
 using namespace test;
 
-// What is read once behind so many other bytes of all, of a cache that gives it up earlier than
-// what is used again.
-const MadeCache kOnce = {1 * kMiB, 24 * kMiB, 150e9};
+// Single-use data, read after so many other bytes of all units, of a cache that evicts it earlier
+// than reused data.
+const SyntheticCache kOnce = {1 * kMiB, 24 * kMiB, 150e9};
 
 double once_behind(double bytes) {
-  const double held = held_by(kOnce, std::max(bytes, 1.0));
-  return held / kOnce.bandwidth + (1 - held) / kFarBandwidth;
+  const double hit = hit_rate_of(kOnce, std::max(bytes, 1.0));
+  return hit / kOnce.bandwidth + (1 - hit) / kFarBandwidth;
 }
 
-constexpr double kKeptLonger = 2;  // what was used before, behind so many times as much
+constexpr double kKeptLonger = 2;  // reused data, after so many times as much
 const std::vector<double> kPauses = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};
 
-// Others bring in `foreign` bytes a second.
+// Co-tenants read `foreign` bytes a second.
 Observations used_once(double foreign, const std::vector<double>& pauses = kPauses) {
   Observations out;
   for (const double pause : pauses)
@@ -47,7 +47,7 @@ MemoryLevel last_cache(const Observations& all, const char* per = "device") {
   return l;
 }
 
-TEST(Passed, IsWhereDataThatWasUsedOnceIsGivenUp) {
+TEST(Retention, IsWhereSingleUseDataIsEvicted) {
   const MemoryLevel l = last_cache(used_once(0));
   EXPECT_LT(octaves_apart(l.single_use_retention.from, footprint_of(kOnce, 0.9)), 0.3);
   EXPECT_LT(octaves_apart(l.single_use_retention.middle, footprint_of(kOnce, 0.5)), 0.1);
@@ -67,9 +67,9 @@ TEST(Passed, IsWhereDataThatWasUsedOnceIsGivenUp) {
   EXPECT_FALSE(last_cache({}).single_use_retention.middle.known());
 }
 
-// Far memory is read twice as fast in one of two visits, and the cache keeps four times as much:
-// together, what is far in one would be half held in the other.
-TEST(Passed, OfSeveralVisitsTheMiddleCounts) {
+// Far memory is twice as fast in one of two visits, and the cache retains four times as much.
+// Pooled, far data of one would seem half cached in the other.
+TEST(Retention, OfSeveralVisitsTheMedianCounts) {
   Observations all;
   const auto visit = [&](double times, double faster) {
     all.points.push_back(test::block("latency", "chase", {{"level", 2}}, 1e-8));
@@ -89,8 +89,8 @@ TEST(Passed, OfSeveralVisitsTheMiddleCounts) {
             0.15);
 }
 
-// Most of the time others have driven it out by then: the few quick samples say nothing of that.
-TEST(Passed, IsWhatMostSamplesTell) {
+// Mostly co-tenants have evicted it by then: the few fast samples do not count.
+TEST(Retention, IsThatOfMostSamples) {
   Observations all = used_once(0);
   for (Observation& o : all.points)
     if (o.what == "single_use") {
@@ -103,9 +103,9 @@ TEST(Passed, IsWhatMostSamplesTell) {
             0.1);
 }
 
-// Somebody held up the shortest pause: longer ones, behind which nothing takes longer, say what is
-// at hand.
-TEST(Passed, OneSlowPauseIsNotWhatDataAtHandTakes) {
+// The shortest pause was disturbed: longer pauses, after which nothing is slower, show the time of
+// a hit.
+TEST(Retention, OneSlowPauseIsNotTheTimeOfAHit) {
   Observations all = used_once(0);
   for (Observation& o : all.points)
     if (o.what == "pause" && o.value_at("idle") == kPauses.front())
@@ -113,7 +113,7 @@ TEST(Passed, OneSlowPauseIsNotWhatDataAtHandTakes) {
   EXPECT_LT(octaves_apart(last_cache(all).single_use_retention.to, footprint_of(kOnce, 0.1)), 0.3);
 }
 
-TEST(CoTenantEviction, IsWhatDrivesOutDataThatLiesUntouched) {
+TEST(CoTenantEviction, IsTheRateAtWhichUnusedDataIsEvicted) {
   for (const double rate : {1e9, 5e9, 12e9}) {
     const Value<Bandwidth> v = last_cache(used_once(rate)).co_tenant_eviction;
     ASSERT_TRUE(v.known()) << rate << ": " << v.note;
@@ -123,7 +123,7 @@ TEST(CoTenantEviction, IsWhatDrivesOutDataThatLiesUntouched) {
   }
 }
 
-TEST(CoTenantEviction, IsNoneWhereTheLongestPauseDrivesOutNothingAndLittleAtMost) {
+TEST(CoTenantEviction, IsNoneWhereTheLongestPauseEvictsNothing) {
   const Value<Bandwidth> v = last_cache(used_once(0)).co_tenant_eviction;
   ASSERT_TRUE(v.known());
   EXPECT_EQ(v.value->v, 0);
@@ -131,7 +131,7 @@ TEST(CoTenantEviction, IsNoneWhereTheLongestPauseDrivesOutNothingAndLittleAtMost
   EXPECT_LT(v.high->v, footprint_of(kOnce, 0.5) / kPauses.back());
 }
 
-TEST(CoTenantEviction, IsNotToldByAPauseThatDrivesOutNothingAndOneThatDrivesOutAll) {
+TEST(CoTenantEviction, IsUnknownBetweenAPauseThatEvictsNothingAndOneThatEvictsAll) {
   const Value<Bandwidth> v = last_cache(used_once(5e9, {0.03e-3, 30e-3})).co_tenant_eviction;
   EXPECT_FALSE(v.known());
   EXPECT_NE(v.note, "");

@@ -1,4 +1,4 @@
-// What a value without a register costs, from the times of kernels with ever more of them.
+// The cost of a spill, from the times of kernels with a growing number of live values.
 #include "probe/inference/spill.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kTicks = 3e9, kStep = 0.5 / kTicks;  // s of an operation
 
-// Samples that lie within a thousandth.
+// Samples within a thousandth.
 LiveTime at(double values, double seconds) {
   LiveTime t;
   t.values = values;
@@ -19,8 +19,8 @@ LiveTime at(double values, double seconds) {
   return t;
 }
 
-TEST(Spill, IsWhatAllOperationsTakeLongerOverThoseWithoutARegister) {
-  // 32 registers, 48 values: each of the 16 others takes two ticks more.
+TEST(Spill, IsTheExtraTimeOverTheSpilledValues) {
+  // 32 registers, 48 values: each of the other 16 takes two cycles more.
   const hwdesc::Value<hwdesc::Latency> v = spill_of(
       {at(16, kStep), at(24, kStep), at(48, kStep + 16.0 / 48 * 2 / kTicks)}, 32, 32, kTicks);
   ASSERT_TRUE(v.known()) << v.note;
@@ -29,9 +29,9 @@ TEST(Spill, IsWhatAllOperationsTakeLongerOverThoseWithoutARegister) {
   EXPECT_GT(v.high->v, 2);
 }
 
-// One value more than there are registers: what all 33 differ by is laid on it, so a hundredth is a
-// third of a step.
-TEST(Spill, IsUnknownWhereTwoKernelsDifferByNoMoreThanTheirClocksMay) {
+// One value more than there are registers: the difference of all 33 is attributed to it, so a
+// hundredth is a third of a step.
+TEST(Spill, IsUnknownWhereKernelsDifferNoMoreThanClocks) {
   const hwdesc::Value<hwdesc::Latency> v =
       spill_of({at(16, kStep), at(33, 1.01 * kStep)}, 32, 32, kTicks);
   EXPECT_FALSE(v.known());

@@ -18,7 +18,7 @@ TEST(Quantile, InterpolatesBetweenOrderStatistics) {
   EXPECT_DOUBLE_EQ(quantile({7}, 0.9), 7);
 }
 
-TEST(Summarize, NothingFromNothing) { EXPECT_FALSE(summarize({}, Estimator::latency)); }
+TEST(Summarize, NoSamplesNoEstimate) { EXPECT_FALSE(summarize({}, Estimator::latency)); }
 
 TEST(Summarize, PrefersQuietThenUndisturbedSamples) {
   const std::vector<Observation> quiet = {block_of({1, 1, 1, 1, 1, 9}, {0, 0, 0, 0, 0, 0.5}),
@@ -33,9 +33,9 @@ TEST(Summarize, PrefersQuietThenUndisturbedSamples) {
   EXPECT_EQ(summarize(awful, Estimator::throughput)->n, 3);
 }
 
-// Eight loads that waited for nobody's time, while somebody else's lines filled the cache: nothing
-// but a fuller cache makes the others faster.
-TEST(Summarize, AFewQuietSamplesThatAreMuchSlowerAreNotBelieved) {
+// Eight undisturbed samples while a co-tenant's lines filled the cache: only more evictions explain
+// them.
+TEST(Summarize, AFewQuietSamplesThatAreMuchSlowerDoNotCount) {
   std::vector<Observation> blocks = {
       block_of({95, 100, 105, 98, 102, 96, 101, 99}, {0, 0, 0, 0, 0, 0, 0, 0})};
   for (int i = 0; i < 8; ++i) blocks.push_back(block_of({14, 13.5, 15}, {0.5, 0.5, 0.5}));
@@ -63,9 +63,9 @@ TEST(Summarize, IntervalHoldsTheValueAndTheSpreadBetweenBlocks) {
   EXPECT_DOUBLE_EQ(s->clock_hz, 3e9);
 }
 
-// Ticks per KiB of copying in a cache by two workers, each with pages of its own: of one heap by
-// themselves, but not by their blocks.
-TEST(Summarize, BlocksOfTwoStatesAreNotOneHeap) {
+// Cycles per KiB of copies in a cache by two workers with different pages: one distribution by
+// samples, two by blocks.
+TEST(Summarize, BlocksOfTwoStatesAreTwoDistributions) {
   const std::vector<std::vector<double>> taken = {{18.18, 18.54, 18.16},
                                                   {18.37, 17.72, 18.08},
                                                   {18.04, 18.32, 18.81},
@@ -81,7 +81,7 @@ TEST(Summarize, BlocksOfTwoStatesAreNotOneHeap) {
       << "the same samples, alike in all blocks: the median";
 }
 
-TEST(Summarize, ClocksThatChangeFromBlockToBlockSpreadNoTicks) {
+TEST(Summarize, ClocksThatChangeFromBlockToBlockDoNotWidenCycles) {
   constexpr double ticks = 12;
   std::mt19937_64 random(11);
   std::vector<Observation> blocks;
@@ -97,7 +97,7 @@ TEST(Summarize, ClocksThatChangeFromBlockToBlockSpreadNoTicks) {
   const auto width = [](const Summary& s) { return (s.high - s.low) / s.value; };
   EXPECT_LT(10 * width(*summarize(at_common_clock(blocks), Estimator::throughput)),
             width(*summarize(blocks, Estimator::throughput)));
-  blocks[0].clock_hz.reset();  // no sentinel: nothing to go by
+  blocks[0].clock_hz.reset();  // without a sentinel
   EXPECT_EQ(at_common_clock(blocks)[0].samples, blocks[0].samples);
 }
 

@@ -1,4 +1,4 @@
-// Made-up devices: latency curves with known levels, and whole sets of observations.
+// Synthetic devices: latency curves with known levels, and whole sets of observations.
 #pragma once
 
 #include <cmath>
@@ -11,20 +11,20 @@
 
 namespace assay::probe::test {
 
-struct MadeLevel {
+struct SyntheticLevel {
   double capacity = 0;  // bytes; the last level's is not used
   double seconds = 0;
-  double smear = 0;  // octaves over which the next level takes over
+  double smear = 0;  // octaves over which the hit rate falls
 };
 
 // Share of accesses that miss a cache at `bytes`: 0 below it, 1 `smear` octaves above.
-inline double miss_share(const MadeLevel& l, double bytes) {
+inline double miss_share(const SyntheticLevel& l, double bytes) {
   const double over = std::log2(bytes / l.capacity);
   if (over <= 0) return 0;
   return l.smear <= 0 ? 1 : std::min(1.0, over / l.smear);
 }
 
-inline double latency_at(const std::vector<MadeLevel>& levels, double bytes) {
+inline double latency_at(const std::vector<SyntheticLevel>& levels, double bytes) {
   double t = levels.back().seconds;
   for (size_t i = levels.size() - 1; i-- > 0;) {
     const double miss = miss_share(levels[i], bytes);
@@ -47,7 +47,7 @@ inline double noisy(double t, double relative, std::mt19937_64& random) {
   return t * (1 + relative * little(random) + (hit ? 0.5 : 0.0));
 }
 
-inline std::vector<Observation> chase_observations(const std::vector<MadeLevel>& levels,
+inline std::vector<Observation> chase_observations(const std::vector<SyntheticLevel>& levels,
                                                    double noise, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<Observation> out;

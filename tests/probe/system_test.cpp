@@ -23,7 +23,7 @@ TEST(KeptWaiting, IsTheShareOfTheTimeThatOthersRanInstead) {
   EXPECT_DOUBLE_EQ(waiting(0.1, 1.9), 1);
 }
 
-// A driver's two threads compute and a third of ours asks them: one of the three always waits.
+// A driver's two threads compute and a third one submits work: one of the three always waits.
 TEST(KeptWaiting, ForThreadsOfOurOwnIsNotForOthers) {
   EXPECT_DOUBLE_EQ(waiting(2, 0.8), 0);
   EXPECT_NEAR(waiting(1.9, 0.8), 0.1, 1e-12) << "a tenth of one processor's time was not ours";

@@ -1,4 +1,4 @@
-// What made-up times of neighbours say of a compiler that joins them.
+// SLP vectorisation and load merging, from synthetic times.
 #include "probe/inference/vectorisation.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ Observations runs(double lanes, double rest = 0) {
   return o;
 }
 
-TEST(Joined, lanes_are_the_longest_run_that_gains) {
+TEST(Vectorisation, lanes_are_the_longest_run_that_gains) {
   EXPECT_EQ(slp_lanes(runs(1), 16).value->v, 1);
   EXPECT_EQ(slp_lanes(runs(4), 16).value->v, 4);
   EXPECT_EQ(slp_lanes(runs(16), 16).value->v, 16);
@@ -27,8 +27,8 @@ TEST(Joined, lanes_are_the_longest_run_that_gains) {
   EXPECT_FALSE(slp_lanes({}, 16).known());
 }
 
-// Faster at 2 already told; 4 gains nothing and 8 does: not by itself, but over both.
-TEST(Joined, a_step_that_gains_nothing_does_not_end_it) {
+// Faster at 2 already decides; 4 gains nothing and 8 does: not over 4, but over both.
+TEST(Vectorisation, a_step_that_gains_nothing_does_not_end_it) {
   Observations o;
   const double times[] = {1e-9, 0.5e-9, 0.48e-9, 0.2e-9, 0.2e-9};
   for (size_t i = 0; i < kNeighbourRuns.size(); ++i)
@@ -37,8 +37,8 @@ TEST(Joined, a_step_that_gains_nothing_does_not_end_it) {
   EXPECT_EQ(slp_lanes(o, 16).value->v, 8);
 }
 
-// A part of the time that words apart take: a quarter, half, nearly all.
-TEST(Joined, words_are_joined_that_take_a_part_of_the_time) {
+// A part of the time of separate words: a quarter, half, nearly all.
+TEST(Vectorisation, words_are_merged_where_they_take_a_part_of_the_time) {
   const auto loads = [](double part) {
     Observations o;
     o.points = {test::block("vectorisation", "words", {{"step", kWordSteps[0]}}, part * 1e-9),
@@ -51,16 +51,16 @@ TEST(Joined, words_are_joined_that_take_a_part_of_the_time) {
   EXPECT_FALSE(merged_loads({}).known());
 }
 
-TEST(Joined, turns_are_unrolled_that_take_less_than_a_load) {
+TEST(Vectorisation, loops_are_unrolled_where_a_step_takes_less_than_a_load) {
   const auto turns = [](double seconds) {
     Observations o;
-    o.points = {test::block("vectorisation", "turns", {}, seconds)};
-    return unrolled_turns(o, 20e-9);
+    o.points = {test::block("vectorisation", "unroll", {}, seconds)};
+    return unrolled_iterations(o, 20e-9);
   };
   EXPECT_EQ(turns(25e-9).value->v, 1);
   EXPECT_EQ(turns(5e-9).value->v, 4);
   EXPECT_EQ(turns(0.5e-9).value->v, 16) << "no more than there are registers for";
-  EXPECT_FALSE(unrolled_turns({}, 20e-9).known());
+  EXPECT_FALSE(unrolled_iterations({}, 20e-9).known());
 }
 
 }  // namespace

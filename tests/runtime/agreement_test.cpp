@@ -1,11 +1,11 @@
 // Compiled code against the interpreter on the same kernels and data: every operation, width, tail
-// and form of access.
+// and access pattern.
 #include <gtest/gtest.h>
 
 #include "codegen/interpret.h"
-#include "codegen/kernels.h"
-#include "runtime/host.h"
-#include "runtime/meeting.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/device_barrier.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -16,7 +16,7 @@ using Buffers = std::vector<std::vector<float>>;
 struct Case {
   Kernel kernel;
   Buffers buffers;
-  double relative = 0;  // of |value| that the two may differ by
+  double relative = 0;  // allowed difference, of |value|
 };
 
 void expect_agreement(Host& host, const std::vector<Case>& cases) {
@@ -57,8 +57,7 @@ TEST(Agreement, every_operation) {
   add("op_div", 0, 1, 2, [&](Value v) { return op(ValueOp::div, {half(v), v}); });
   add("op_max", 0, -1, 1, [&](Value v) { return op(ValueOp::max, {v, half(v)}); });
   add("op_min", 0, -1, 1, [&](Value v) { return op(ValueOp::min, {v, half(v)}); });
-  const bool fuses =
-      tested_device() != "vulkan:0";  // which promises as much as a product and a sum
+  const bool fuses = tested_device() != "vulkan:0";  // whose fma may be a product and a sum
   add("op_fma", fuses ? 0 : eps, -1, 1, [&](Value v) { return op(ValueOp::fma, {v, v, half(v)}); });
   add("op_neg", 0, -1, 1, [&](Value v) { return op(ValueOp::neg, {v}); });
   add("op_abs", 0, -1, 1, [&](Value v) { return op(ValueOp::abs, {v}); });
@@ -204,8 +203,8 @@ TEST(Agreement, chases_integers) {
   EXPECT_EQ(end, 1000 * 37 % 64);
 }
 
-// Nothing that groups add to one number is lost, whichever of them run at once.
-TEST(Agreement, adds_in_one_step) {
+// No addition to one number is lost, whichever groups run concurrently.
+TEST(Agreement, adds_atomically) {
   Host host;
   constexpr int kGroups = 1000;
   Kernel k;
@@ -230,9 +229,9 @@ TEST(Agreement, adds_in_one_step) {
                                        kGroups * 200, kGroups * 200}));
 }
 
-TEST(Agreement, groups_meet_or_end) {
+TEST(Agreement, device_barriers_succeed_or_end) {
   Host host;
-  expect_meetings([&](const Kernel& k) { return host.load({k}); },
+  expect_barriers([&](const Kernel& k) { return host.load({k}); },
                   host.device().info().simulated && host.device().info().threads);
 }
 

@@ -1,4 +1,4 @@
-// Building kernels: what the cache keeps, how it heals, and what is said when building fails.
+// Building kernels: the cache, its recovery, and messages of failed builds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "codegen/kernels.h"
-#include "runtime/host.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -70,7 +70,7 @@ TEST(Build, only_what_changed_is_built_again) {
   EXPECT_EQ(total, 1);
 }
 
-TEST(Build, equal_kernels_are_one) {
+TEST(Build, equal_kernels_share_a_binary) {
   Host host;
   const auto m = host.load({shifted("a", 1), shifted("b", 1), shifted("a", 1)});
   ASSERT_EQ(m->reports().size(), 3u);
@@ -159,7 +159,7 @@ TEST(Build, an_unwritable_cache_falls_back_with_a_warning) {
   EXPECT_THAT(m->warnings()[0].message, HasSubstr("can not be written; using '"));
 }
 
-TEST(Build, cancelling_kills_the_compilers_and_keeps_what_is_done) {
+TEST(Build, cancelling_kills_the_compilers_and_keeps_finished_kernels) {
   Host host;
   std::vector<Kernel> kernels;
   for (int i = 0; i < 40; ++i) kernels.push_back(shifted("k" + std::to_string(i), i));
@@ -181,7 +181,7 @@ TEST(Build, leftovers_of_dead_processes_are_removed) {
   EXPECT_FALSE(fs::exists(host.folder() / "work.999999999.0"));
 }
 
-// The tile of 28 accumulators must stay in registers: 32 of 512 bits are there.
+// The tile of 28 accumulators must stay in the 32 registers of 512 bits.
 TEST(Build, a_register_tile_does_not_spill) {
   Host host;
   for (const auto& [key, value] : host.device().info().facts)

@@ -1,4 +1,4 @@
-// A body run in a process of its own: a driver's library is loaded once per process, and layers
+// Runs a body in a child process, since driver libraries are loaded once per process, and layers
 // with an instance.
 #pragma once
 
@@ -20,8 +20,8 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 
 enum class Output { dropped, kept };
 
-// What `body` returns or throws, run in a child with these variables set; with output kept, after
-// what it printed.
+// What `body` returns or throws, run in a child with these variables set. With Output::kept,
+// preceded by its stdout and stderr.
 inline std::string said_in_child(const Variables& variables,
                                  const std::function<std::string()>& body,
                                  Output output = Output::dropped) {
@@ -53,7 +53,7 @@ inline std::string said_in_child(const Variables& variables,
   return out;
 }
 
-// The value of a variable, or this one where it is not set.
+// The value of a variable, or `otherwise` if it is not set.
 inline std::string set_or(const char* variable, const char* otherwise) {
   const char* set = std::getenv(variable);
   return set != nullptr ? set : otherwise;

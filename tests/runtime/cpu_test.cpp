@@ -1,8 +1,8 @@
-// Kernels through the whole CPU path: rendered, compiled, loaded, run; results against plain loops.
+// Kernels on the CPU, end to end: results against plain loops.
 #include <gtest/gtest.h>
 
-#include "codegen/kernels.h"
-#include "runtime/host.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {

@@ -1,4 +1,4 @@
-// The table of devices, and what it says when there is no such device.
+// The table of devices, and its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ TEST(Devices, there_is_always_the_cpu) {
   EXPECT_GT(d.memory_bytes, 0);
 }
 
-TEST(Devices, an_unknown_one_is_answered_with_those_there_are) {
+TEST(Devices, the_error_of_an_unknown_one_lists_all) {
   std::string all;
   for (const DeviceInfo& d : devices().devices) all += (all.empty() ? "" : ", ") + d.id;
   EXPECT_EQ(render(open("cpu:1").diags()), "error: there is no device 'cpu:1'; there are: " + all +
@@ -46,7 +46,7 @@ TEST(Process, programs_run_by_argument_list) {
   EXPECT_EQ(cpu::find_program("no-such-program"), "");
 }
 
-TEST(Memory, large_pieces_lie_on_huge_page_boundaries) {
+TEST(Memory, large_pieces_are_aligned_to_huge_pages) {
   for (const int64_t bytes : {0, 1, 4096, (2 << 20) - 1, 2 << 20, 5 << 20}) {
     const auto m = Memory::allocate(bytes, false);
     ASSERT_TRUE(m.ok());
@@ -58,7 +58,7 @@ TEST(Memory, large_pieces_lie_on_huge_page_boundaries) {
               HasSubstr("out of memory"));
 }
 
-TEST(Memory, guards_notice_writes) {
+TEST(Memory, guards_detect_writes) {
   const auto m = Memory::allocate(100, true);
   ASSERT_TRUE(m.ok());
   EXPECT_TRUE(m->intact());

@@ -1,18 +1,18 @@
-// Multiply-adds in every form that the device's dialect has: they compute the same.
+// Multiply-adds in every form of the device's dialect compute the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "codegen/dialect.h"
-#include "codegen/kernels.h"
-#include "runtime/host.h"
 #include "runtime/source.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
 
 using namespace testing;
 
-// y = x * x + 0.25, and x * 3 + x: of vectors, and of vectors and a number.
+// y = x * x + 0.25, and x * 3 + x: of vectors, and with a scalar operand.
 Kernel multiply_adds(int64_t n) {
   return elementwise("multiply_adds", n, [](const Value& v) {
     const Value first = op(ValueOp::fma, {v, v, constant_of(0.25, v.lanes)});
@@ -44,7 +44,7 @@ TEST(Forms, compute_the_same) {
   }
 }
 
-TEST(Forms, that_a_dialect_does_not_have_are_refused) {
+TEST(Forms, unknown_ones_are_refused) {
   Host host;
   hwdesc::Target target;
   target.api.forms = {{"fma.f32", "no_such_form"}};

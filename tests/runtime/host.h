@@ -17,13 +17,13 @@
 
 namespace assay::runtime {
 
-// The same tests run on every kind of device there is: ctest has a row for each.
+// The same tests run on every kind of device; ctest has one entry for each.
 inline std::string tested_device() {
   const char* named = std::getenv("ASSAY_TEST_DEVICE");
   return named == nullptr ? "cpu:0" : named;
 }
 
-// Waves of so many.
+// A target whose waves have this many threads.
 inline hwdesc::Target lanes_are_threads(int threads = 16) {
   hwdesc::Target t;
   t.profile.execution.lanes.style = hwdesc::LaneStyle::simt;
@@ -57,7 +57,7 @@ class Host {
     return nullptr;
   }
 
-  // Allocates and fills a buffer per vector, runs once, returns what the buffers then hold.
+  // Allocates and fills a buffer per vector, runs once, and reads the buffers back.
   static std::vector<std::vector<float>> run(Module& module, int kernel,
                                              std::vector<std::vector<float>> buffers,
                                              const std::vector<ir::Queue>& queues = {}) {

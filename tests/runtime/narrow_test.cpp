@@ -1,5 +1,5 @@
-// f16, i8, pairs and dot products as they are compiled and run, against the reference; what a
-// dialect or a device does not have is an error that says so, and what it says it has it computes.
+// f16, i8, pairs and dot products, compiled and run, against the reference. Types that a device or
+// dialect does not have are errors, and a device computes all types that it lists.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 #include "codegen/dialect.h"
 #include "codegen/interpret.h"
 #include "codegen/isa.h"
-#include "codegen/matrix_kernel.h"
-#include "codegen/narrow_reference.h"
 #include "hwdesc/target.h"
 #include "ir/element.h"
-#include "runtime/host.h"
 #include "runtime/source.h"
+#include "tests/codegen/matrix_kernel.h"
+#include "tests/codegen/narrow_reference.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -51,7 +51,7 @@ std::vector<double> run(Module& module, const ir::Kernel& k, const Numbers& data
   return ir::doubles_of(t, bytes);
 }
 
-// Lanes as vectors, or threads.
+// Lanes are vectors, or threads.
 class Narrow : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -66,7 +66,7 @@ class Narrow : public ::testing::TestWithParam<bool> {
     return host_.device().load(
         std::vector{k}, GetParam() ? lanes_are_threads(16) : hwdesc::Target{}, host_.options());
   }
-  // Of normal numbers whose products are too: some devices take smaller ones for 0.
+  // Normal numbers whose products are normal, since some devices flush denormals.
   Numbers numbers(DType type, int buffers) {
     std::uniform_real_distribution<double> any(0.25, 4);
     std::uniform_int_distribution<int> sign(0, 1);
@@ -97,8 +97,8 @@ TEST_P(Narrow, f16_is_rounded_after_every_operation) {
       const double x = data[0][i], y = data[1][i], z = data[2][i];
       const double once = format.nearest(testing::exactly(op, x, y, z));
       if (got[i] == once) continue;
-      // Languages leave open whether a multiply-add is one operation, and a quotient may be off by
-      // one.
+      // Languages do not define whether a multiply-add is fused, and a quotient may be off by one
+      // ulp.
       const double twice =
           format.nearest(testing::Wide(format.nearest(testing::exactly(ValueOp::mul, x, y, 0))) +
                          testing::Wide(z));
@@ -117,7 +117,7 @@ TEST_P(Narrow, i8_wraps_after_every_operation) {
   std::uniform_int_distribution<int> any(-128, 127);
   Numbers data(3, std::vector<double>(kElements));
   for (auto& b : data)
-    for (double& v : b) v = any(rng_) | 1;  // nobody divides by 0
+    for (double& v : b) v = any(rng_) | 1;  // no division by 0
   for (const ValueOp op :
        {ValueOp::add, ValueOp::sub, ValueOp::mul, ValueOp::div, ValueOp::fma, ValueOp::neg,
         ValueOp::max, ValueOp::min, ValueOp::less, ValueOp::select}) {
@@ -138,9 +138,8 @@ TEST_P(Narrow, i8_wraps_after_every_operation) {
   }
 }
 
-// A sum too large for the type, whose half is taken: what was computed in more bits would be right
-// where it must wrap.
-TEST_P(Narrow, i8_is_not_kept_in_more_bits) {
+// The half of a sum that wraps: with more bits it would not wrap.
+TEST_P(Narrow, i8_has_no_more_than_8_bits) {
   ir::Kernel k = testing::ternary("i8_both", ValueOp::div, DType::i8, 32, kElements);
   ir::Value& quotient = std::get<ir::Store>(k.body[0].node).value;
   ir::Value sum = quotient;
@@ -205,8 +204,8 @@ TEST_P(Narrow, dot_adds_four_products) {
   }
 }
 
-// Random matrices through each instruction that the device has; the rest it refuses.
-TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
+// Random matrices for each instruction of the device; it refuses all others.
+TEST_P(Narrow, matrix_instructions_agree_with_the_interpreter) {
   const DeviceInfo& info = host_.device().info();
   for (const std::string& name : codegen::instruction_names()) {
     const auto i = codegen::find_instruction(name);
@@ -232,7 +231,7 @@ TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
       std::uniform_int_distribution<uint32_t> bits(0, ~0U);
       std::uniform_int_distribution<int> eighth(-16, 16);
       for (double& v : data.back()) {
-        // Sums of products of eighths are exact, whichever way they are added.
+        // Sums of products of eighths are exact in any order.
         uint32_t word = bits(rng_);
         if (!ir::is_integer(f->number))
           for (int p = 0; p < f->per_register(); ++p)
@@ -242,7 +241,7 @@ TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
                                        : static_cast<double>(word);
       }
     }
-    // A row of a is the same in all lanes, where a mapping says so.
+    // If the mapping replicates, a row of a is the same in all lanes.
     if (i->computes.m == 1)
       for (double& v : data[0]) v = data[0][0];
     Numbers expected = data;
@@ -251,8 +250,7 @@ TEST_P(Narrow, matrix_instructions_compute_what_the_interpreter_says) {
   }
 }
 
-// What a device says it computes on its dialect has.
-TEST_P(Narrow, what_a_device_has_its_dialect_spells) {
+TEST_P(Narrow, the_dialect_spells_all_types_of_a_device) {
   const DeviceInfo& info = host_.device().info();
   const std::string name = dialect_of(info);
   const auto dialect = codegen::parse_dialect(codegen::dialect_text(name), name);

@@ -1,4 +1,4 @@
-// The pool: every group once, whatever the queues; order, exceptions, cancelling, rest.
+// The pool: every group runs once, whatever the queues; order, exceptions, cancellation, idling.
 #include "runtime/cpu/pool.h"
 
 #include <gmock/gmock.h>
@@ -9,9 +9,9 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "codegen/kernels.h"
 #include "runtime/cpu/cpu_info.h"
-#include "runtime/host.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -99,7 +99,7 @@ TEST(Pool, launches_of_one_run_have_queues_of_their_own) {
   EXPECT_EQ(none->total.size(), 2u);
 }
 
-TEST(Pool, says_what_is_wrong_with_launches) {
+TEST(Pool, reports_errors_of_launches) {
   Host host;
   Counter c(host, 10);
   const auto run = [&](Launch l) {
@@ -113,7 +113,7 @@ TEST(Pool, says_what_is_wrong_with_launches) {
 }
 
 TEST(Pool, many_short_launches_and_a_barrier_between_them) {
-  Host host;  // each launch reads what the other unit wrote in the launch before
+  Host host;  // each launch reads what the other unit wrote in the previous one
   const int64_t n = 64;
   Kernel k;
   k.name = "rotate";
@@ -157,7 +157,7 @@ TEST(Pool, stops_when_cancelled) {
   EXPECT_TRUE(c.module->run(std::vector{c.launch()}, {}).ok());
 }
 
-TEST(Pool, sees_writes_outside_buffers) {
+TEST(Pool, detects_writes_outside_buffers) {
   Host host;
   Kernel k = counting(4);
   std::get<Store>(k.body[0].node).index = variable(0) + 2;
@@ -177,7 +177,7 @@ TEST(Pool, flushes_denormals_during_runs_only) {
   EXPECT_NE(small * 0.5f, 0.0f);
 }
 
-TEST(Pool, carries_exceptions_to_the_caller_and_goes_on) {
+TEST(Pool, rethrows_exceptions_and_remains_usable) {
   cpu::Pool pool(cpu::read_cpu_info().usable);
   for (int unit = 0; unit < pool.size(); ++unit)
     EXPECT_THROW(pool.run(pool.size(),
@@ -190,7 +190,7 @@ TEST(Pool, carries_exceptions_to_the_caller_and_goes_on) {
   EXPECT_EQ(ran, pool.size());
 }
 
-TEST(Pool, takes_another_number_of_units_each_time) {
+TEST(Pool, runs_any_number_of_units) {
   cpu::Pool pool(cpu::read_cpu_info().usable);
   std::atomic<int> ran{0};
   int expected = 0;
@@ -205,7 +205,7 @@ TEST(Pool, takes_another_number_of_units_each_time) {
   EXPECT_EQ(ran, expected);
 }
 
-TEST(Pool, pins_units_and_gives_the_caller_its_mask_back) {
+TEST(Pool, pins_units_and_restores_the_callers_mask) {
   cpu_set_t before, after;
   sched_getaffinity(0, sizeof before, &before);
   const auto cpus = cpu::read_cpu_info().usable;
@@ -226,7 +226,7 @@ double cpu_seconds() {
   return seconds(u.ru_utime) + seconds(u.ru_stime);
 }
 
-TEST(Pool, rests_when_there_is_nothing_to_do) {
+TEST(Pool, uses_no_cpu_time_when_idle) {
   cpu::Pool pool(cpu::read_cpu_info().usable);
   pool.run(pool.size(), [](int) {});
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -235,7 +235,7 @@ TEST(Pool, rests_when_there_is_nothing_to_do) {
   EXPECT_LT(cpu_seconds() - before, 0.02);
 }
 
-TEST(Pool, calls_from_several_threads_take_turns) {
+TEST(Pool, calls_from_several_threads_are_serialised) {
   cpu::Pool pool(cpu::read_cpu_info().usable);
   std::atomic<int> inside{0}, ran{0};
   const auto caller = [&] {

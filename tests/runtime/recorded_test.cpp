@@ -1,10 +1,10 @@
-// Launches that are recorded and handed over as one do what they do one by one.
+// Recorded launches, submitted as one, have the same effect as single launches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/kernels.h"
 #include "hwdesc/target.h"
-#include "runtime/host.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -24,8 +24,8 @@ Kernel step() {
   });
 }
 
-// Forth and back, each launch on what the one before left: x becomes 4 x + 3 each time.
-std::vector<Launch> there_and_back(int a, int b) {
+// From a to b and back, each launch on the previous one's result: x becomes 4 x + 3.
+std::vector<Launch> round_trip(int a, int b) {
   return {{0, {{a, 0}, {b, 0}}, {}}, {0, {{b, 0}, {a, 0}}, {}}};
 }
 
@@ -36,7 +36,7 @@ void expect_recorded(Host& host, const hwdesc::Target& target) {
   const std::vector<float> x = host.random(kElements);
   const int a = (*module)->allocate(kElements * 4).value(),
             b = (*module)->allocate(kElements * 4).value();
-  const std::vector<Launch> launches = there_and_back(a, b);
+  const std::vector<Launch> launches = round_trip(a, b);
   (*module)->write({a, 0}, std::as_bytes(std::span(x)));
   ASSERT_TRUE((*module)->run(launches, {}).ok()) << "one by one before";
   RunOptions recorded;
@@ -64,17 +64,17 @@ bool records(const Device& device) {
 
 TEST(Recorded, does_the_same) {
   Host host;
-  if (!records(host.device())) GTEST_SKIP() << "nothing is recorded there";
+  if (!records(host.device())) GTEST_SKIP() << "it can not record launches";
   expect_recorded(host, {});
 }
 
 TEST(Recorded, does_the_same_where_lanes_are_threads) {
   Host host;
-  if (!records(host.device())) GTEST_SKIP() << "nothing is recorded there";
+  if (!records(host.device())) GTEST_SKIP() << "it can not record launches";
   expect_recorded(host, lanes_are_threads());
 }
 
-TEST(Recorded, is_refused_where_nothing_records) {
+TEST(Recorded, is_refused_where_unsupported) {
   Host host;
   if (host.device().info().id != "cpu:0") GTEST_SKIP() << "it may record";
   const auto module = host.load({step()});
@@ -83,7 +83,7 @@ TEST(Recorded, is_refused_where_nothing_records) {
             b = module->allocate(kElements * 4).value();
   RunOptions recorded;
   recorded.recorded = true;
-  const auto times = module->run(there_and_back(a, b), recorded);
+  const auto times = module->run(round_trip(a, b), recorded);
   ASSERT_FALSE(times.ok());
   EXPECT_THAT(render(times.diags()), HasSubstr("there is nothing to record it in"));
 }

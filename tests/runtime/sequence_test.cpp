@@ -1,11 +1,11 @@
-// Launches in order, with what each finds of the ones before it: on every kind of device, by one
-// kernel that runs through all of them and by one each.
+// Launches in order, where each reads the previous one's results: on every kind of device, by one
+// kernel for all of them and by one each.
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "codegen/kernels.h"
-#include "runtime/host.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -28,8 +28,8 @@ struct Chain {
   BufferRange last;
 };
 
-// Back and forth between two buffers, two kernels in turn, so that a launch that begins too early
-// shows.
+// Two kernels alternate between two buffers, so that a launch that starts too early gives wrong
+// results.
 Chain chain_of(Host& host, size_t length, const std::vector<ir::Kernel>& kernels) {
   Chain c{host.load(kernels), {}, {}};
   const int a = c.module->allocate(kElements * 4).value(),
@@ -66,10 +66,10 @@ void check_chain(bool one_by_one) {
   }
 }
 
-TEST(Sequence, each_launch_finds_what_the_ones_before_it_left) { check_chain(false); }
-TEST(Sequence, so_it_does_when_launches_are_handed_over_one_by_one) { check_chain(true); }
+TEST(Sequence, each_launch_reads_the_previous_results) { check_chain(false); }
+TEST(Sequence, also_with_one_kernel_per_launch) { check_chain(true); }
 
-// Each repeat begins where the last one ended.
+// Each repeat starts from the previous one's results.
 TEST(Sequence, repeats_follow_each_other) {
   Host host;
   Chain c = chain_of(host, 2, {step_by("step", 0.5)});
@@ -98,7 +98,7 @@ TEST(Sequence, steps_add_up_to_the_total) {
   }
 }
 
-// Units without a queue have nothing to do, and all groups run all the same.
+// All groups run, although other units have no queue.
 TEST(Sequence, queues_of_one_unit_only) {
   Host host;
   Chain c = chain_of(host, 9, {step_by("a", 0.5)});
@@ -112,7 +112,7 @@ TEST(Sequence, queues_of_one_unit_only) {
   for (const float v : y) ASSERT_EQ(v, expected(9, {0.5}));
 }
 
-// More kernels than one built sequence holds: the launches go from one to another.
+// More kernels than one built sequence holds, so that launches alternate between sequences.
 TEST(Sequence, more_kernels_than_one_program_holds) {
   Host host;
   std::vector<ir::Kernel> kernels;

@@ -1,4 +1,4 @@
-// Kernels with arguments in spaces of their own, run and held against the interpreter.
+// Kernels with constants and images, compared with the interpreter.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "codegen/interpret.h"
-#include "codegen/space_kernels.h"
 #include "runtime/device.h"
+#include "tests/codegen/space_kernels.h"
 
 namespace assay::runtime {
 
-// As the argument lies in memory; images in a form of their own.
+// The argument's bytes; images have a storage format.
 inline std::vector<std::byte> encoded(const ir::Buffer& b, const std::vector<double>& numbers,
                                       Stored stored) {
   if (b.space != ir::Space::image || stored == Stored::as_type)
@@ -24,7 +24,7 @@ inline std::vector<std::byte> encoded(const ir::Buffer& b, const std::vector<dou
   return out;
 }
 
-// Numbers that have the form exactly.
+// Numbers that the storage format holds exactly.
 inline std::vector<std::vector<double>> numbers_for(const ir::Kernel& k, Stored stored,
                                                     std::mt19937& rng) {
   auto out = testing::random_numbers(rng, k);
@@ -35,7 +35,7 @@ inline std::vector<std::vector<double>> numbers_for(const ir::Kernel& k, Stored 
   return out;
 }
 
-// Buffers as the kernel wants them, filled. Errors: the device has no such image.
+// Allocates and fills the kernel's buffers. Errors: the device has no such image.
 inline Result<Launch> place(Module& m, const ir::Kernel& k,
                             const std::vector<std::vector<double>>& numbers, Stored stored) {
   Launch launch{0, {}, {}};
@@ -53,7 +53,7 @@ inline Result<Launch> place(Module& m, const ir::Kernel& k,
   return launch;
 }
 
-// Bytes are as close to a quotient as a float; elsewhere all is exact.
+// Normalised bytes are accurate to f32 rounding; all else is exact.
 inline bool agree(const std::vector<double>& got, const std::vector<double>& expected,
                   Stored stored) {
   for (size_t i = 0; i < got.size(); ++i)
@@ -61,7 +61,7 @@ inline bool agree(const std::vector<double>& got, const std::vector<double>& exp
   return true;
 }
 
-// "right": every buffer holds what it does behind the interpreter; else what happened instead.
+// "right": every buffer is as after the interpreter; else the difference or error.
 inline std::string told_of(Device& device, const ir::Kernel& k, const hwdesc::Target& target,
                            const LoadOptions& options, std::mt19937& rng,
                            Stored stored = Stored::as_type) {
@@ -83,7 +83,7 @@ inline std::string told_of(Device& device, const ir::Kernel& k, const hwdesc::Ta
                            : bytes == wanted;
     if (!right)
       return fmt::format(
-          "buffer {} of images stored as {} holds {}, ..., and behind the interpreter {}, ..., "
+          "buffer {} of images stored as {} holds {}, ..., and after the interpreter {}, ..., "
           "of\n{}",
           b, static_cast<int>(stored), ir::doubles_of(k.buffers[b].dtype, bytes)[0], expected[b][0],
           ir::print_kernel(k));

@@ -1,6 +1,5 @@
-// Kernels that read constants and images: what the interpreter finds there, or an error that says
-// why not.
-#include "runtime/spaces.h"
+// Kernels that read constants and images: as in the interpreter, or an error with the reason.
+#include "tests/runtime/spaces.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +8,7 @@
 
 #include "hwdesc/target.h"
 #include "probe/kernels/path.h"
-#include "runtime/host.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -19,7 +18,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 constexpr int kThreads = 16;
-constexpr int kDrawn = 40, kDrawnSlowly = 14;  // kernels; where each takes seconds to build
+constexpr int kDrawn = 40, kDrawnSlowly = 14;  // random kernels; fewer if they build slowly
 
 std::string fact(const Device& device, const std::string& wanted) {
   for (const auto& [name, text] : device.info().facts)
@@ -31,7 +30,7 @@ bool has(const Device& device, Space space) {
   return !fact(device, space == Space::image ? "image_width" : "constant_memory").empty();
 }
 
-// Of those that arguments in spaces of their own may have.
+// Element types that constants and images may have.
 std::vector<DType> types_of(const Device& device) {
   std::vector<DType> out = {DType::f32, DType::i32, DType::i64};
   const std::string types = " " + fact(device, "types") + " ";
@@ -56,7 +55,7 @@ Kernel reading(Space space, int texel) {
   return k;
 }
 
-// Nothing ran: the device has no images of such texels, which not every driver has of two numbers.
+// The device has no images of such texels: some drivers have none of two numbers.
 bool is_lack(const Kernel& k, const std::string& said) {
   return said.find("makes no image") != std::string::npos &&
          std::any_of(k.buffers.begin(), k.buffers.end(),
@@ -71,14 +70,14 @@ void expect_refusal(const Kernel& kernel) {
   EXPECT_THAT(render(loaded.diags()), AnyOf(HasSubstr("can not spell"), HasSubstr("no images")));
 }
 
-// Lanes as vectors, as threads, or both.
+// Lanes are vectors, threads, or both.
 void check(const std::vector<Space>& spaces, bool images) {
   Host host;
   host.options().one_by_one = true;
   const Space wanted = spaces.front();
   if (!has(host.device(), wanted)) {
     if (!host.device().info().simulated)
-      expect_refusal(reading(wanted, 4));  // a simulated chip takes them for plain memory
+      expect_refusal(reading(wanted, 4));  // a simulated chip reads them as plain memory
     return;
   }
   const bool threads = host.device().info().threads,
@@ -107,9 +106,9 @@ TEST(Spaces, constants) { check({Space::constant}, false); }
 
 TEST(Spaces, images) { check({Space::image}, true); }
 
-TEST(Spaces, all_side_by_side) { check({Space::image, Space::constant, Space::plain}, true); }
+TEST(Spaces, all_in_one_kernel) { check({Space::image, Space::constant, Space::plain}, true); }
 
-// Texels whose numbers lie as halves, or as bytes from 0 to 1: kernels read f32.
+// Texels stored as halves or normalised bytes: kernels read f32.
 TEST(Spaces, images_of_smaller_numbers) {
   Host host;
   if (!has(host.device(), Space::image)) GTEST_SKIP() << "of drivers that know images";
@@ -131,8 +130,8 @@ TEST(Spaces, images_of_smaller_numbers) {
     }
 }
 
-// What the probe's kernel finds at places inside of an image, and that places outside do no harm;
-// "" without images.
+// What the probe's kernel reads inside of an image; reads outside must not crash. "" without
+// images.
 std::string border_of(Device& device, const LoadOptions& options) {
   const auto loaded =
       device.load(std::vector{probe::image_touch(1, DType::i32)}, lanes_are_threads(), options);
@@ -189,20 +188,20 @@ TEST(Spaces, texels_outside_of_an_image) {
     EXPECT_THAT(found, AnyOf("zero", "clamp", "neither"));
 }
 
-TEST(Spaces, formats_have_names_that_people_know) {
+TEST(Spaces, formats_have_the_names_of_graphics_apis) {
   EXPECT_EQ(format_name({DType::f32, 4, 1, 1, Stored::f16}), "rgba16f");
   EXPECT_EQ(format_name({DType::f32, 1, 1, 1, Stored::as_type}), "r32f");
   EXPECT_EQ(format_name({DType::i32, 2, 1, 1, Stored::as_type}), "rg32i");
   EXPECT_EQ(format_name({DType::f32, 4, 1, 1, Stored::unorm8}), "rgba8");
 }
 
-// What a run of these launches says.
+// The error of a run.
 std::string failure(Module& m, const std::vector<BufferRange>& arguments) {
   const auto times = m.run(std::vector{Launch{0, arguments, {}}}, {});
   return times.ok() ? std::string("it ran") : render(times.diags());
 }
 
-TEST(Spaces, an_image_where_there_should_be_none_is_an_error) {
+TEST(Spaces, images_and_buffers_are_not_interchangeable) {
   Host host;
   if (!has(host.device(), Space::image) || host.device().info().simulated)
     GTEST_SKIP() << "of drivers that know images";
@@ -247,8 +246,8 @@ TEST(Spaces, rows_of_an_image_are_written_and_read_on_their_own) {
   EXPECT_TRUE(std::equal(got.begin(), got.begin() + kRow / 2, expected.begin() + kRow));
 }
 
-// Constants may begin later in a buffer, where the device lets them.
-TEST(Spaces, constants_begin_where_their_argument_does) {
+// Constants may begin inside of a buffer, at the device's alignment.
+TEST(Spaces, constants_begin_at_their_arguments_offset) {
   Host host;
   if (!has(host.device(), Space::constant) || host.device().info().simulated)
     GTEST_SKIP() << "of drivers that know constants";
@@ -274,7 +273,7 @@ TEST(Spaces, constants_begin_where_their_argument_does) {
   }
 }
 
-TEST(Spaces, more_constants_than_a_device_takes_are_refused) {
+TEST(Spaces, more_constants_than_a_device_allows_are_refused) {
   Host host;
   const std::string most = fact(host.device(), "constant_memory");
   if (most.empty() || host.device().info().simulated || tested_device().starts_with("opencl"))
@@ -288,7 +287,7 @@ TEST(Spaces, more_constants_than_a_device_takes_are_refused) {
   EXPECT_THAT(render(loaded.diags()), HasSubstr("of " + most));
 }
 
-TEST(Spaces, what_can_not_be_is_refused_before_it_is_printed) {
+TEST(Spaces, invalid_kernels_are_refused_before_printing) {
   Kernel written = reading(Space::constant, 1);
   written.buffers[0].written = true;
   EXPECT_THAT(render(verify(written)), HasSubstr("only arguments that are read"));

@@ -1,17 +1,17 @@
-// Kernels of a thread per lane against the interpreter, which runs vectors: on OpenCL, CUDA and
-// Vulkan devices, 16 threads to a group.
+// Kernels of one thread per lane against the interpreter, which runs vectors: on OpenCL, CUDA and
+// Vulkan devices, 16 threads per group.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "codegen/interpret.h"
-#include "codegen/kernels.h"
 #include "hwdesc/target.h"
 #include "probe/kernels/kernels.h"
 #include "probe/kernels/vectorisation.h"
-#include "runtime/host.h"
-#include "runtime/meeting.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/device_barrier.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -20,7 +20,7 @@ using namespace testing;
 using ::testing::HasSubstr;
 using Buffers = std::vector<std::vector<float>>;
 
-// Runs the kernel as it is printed for threads, and as the interpreter takes it.
+// Runs the kernel as printed for threads, and in the interpreter.
 void expect_agreement(const Kernel& kernel, const Buffers& buffers) {
   Host host;
   const std::vector<Kernel> one{kernel};
@@ -33,7 +33,7 @@ void expect_agreement(const Kernel& kernel, const Buffers& buffers) {
   for (size_t b = 0; b < got.size(); ++b)
     for (size_t e = 0; e < got[b].size(); ++e) {
       if (std::isnan(got[b][e]) && std::isnan(expected[b][e])) continue;
-      // Multiply-adds of a driver that makes two instructions of one are rounded twice.
+      // A driver may not fuse a multiply-add, which is then rounded twice.
       if (tested_device().starts_with("vulkan"))
         ASSERT_NEAR(got[b][e], expected[b][e], 1e-6F * (1 + std::abs(expected[b][e])))
             << kernel.name << " buffer " << b << " element " << e;
@@ -63,9 +63,9 @@ TEST_F(Threads, tails_touch_only_their_own_elements) {
   }
 }
 
-TEST_F(Threads, groups_meet_or_end) {
+TEST_F(Threads, device_barriers_succeed_or_end) {
   Host host;
-  expect_meetings(
+  expect_barriers(
       [&](const Kernel& k) {
         auto module = host.device().load(std::vector{k}, lanes_are_threads(), host.options());
         if (!module.ok()) ADD_FAILURE() << render(module.diags());
@@ -93,8 +93,8 @@ TEST_F(Threads, lanes_know_their_numbers_and_scatter) {
   expect_agreement(k, {host.random(200), host.poison(200)});
 }
 
-// What one lane stages another one reads, in every pass of a loop anew.
-TEST_F(Threads, meet_before_and_after_copies_into_scratch) {
+// Lanes read what others staged, again in every iteration.
+TEST_F(Threads, synchronise_before_and_after_copies_into_scratch) {
   Host host;
   Kernel k;
   k.name = "reverse";
@@ -113,14 +113,14 @@ TEST_F(Threads, meet_before_and_after_copies_into_scratch) {
   expect_agreement(k, {host.random(16 * 7 * 5), host.poison(80)});
 }
 
-TEST_F(Threads, waves_of_a_group_share_what_they_stage) {
+TEST_F(Threads, waves_of_a_group_share_scratch) {
   Host host;
   const Kernel k = rotate(7, 5);
   expect_agreement(k, {host.random(48 * 7 * 5), host.poison(48 * 5)});
 }
 
-// Five vectors among three waves: two, two and one. Who has less to do is through sooner.
-TEST_F(Threads, waves_walk_loops_of_different_lengths) {
+// Five vectors among three waves: two, two and one.
+TEST_F(Threads, waves_may_have_loops_of_different_lengths) {
   Host host;
   Kernel k;
   k.name = "shares";
@@ -135,7 +135,7 @@ TEST_F(Threads, waves_walk_loops_of_different_lengths) {
   expect_agreement(k, {host.random(16 * 5 * 4), host.poison(16 * 5 * 4)});
 }
 
-// By four as a reduction's, by sixteen, or as the compiler likes.
+// By four as in a reduction, by sixteen, or by the compiler's choice.
 TEST_F(Threads, loops_are_unrolled_as_the_probe_asks) {
   Host host;
   std::vector<Kernel> kernels;
@@ -146,7 +146,7 @@ TEST_F(Threads, loops_are_unrolled_as_the_probe_asks) {
   EXPECT_TRUE(module.ok()) << render(module.diags());
 }
 
-// The group's place in a row of three, as a variable of the same name on both ways of a branch.
+// Both arms of a branch declare a variable of the same name.
 TEST_F(Threads, variables_may_share_a_name) {
   Host host;
   Kernel k;
@@ -199,7 +199,7 @@ TEST_F(Threads, run_the_groups_that_queues_name) {
   }
 }
 
-TEST_F(Threads, vectors_that_can_not_be_dealt_out_are_refused) {
+TEST_F(Threads, vectors_of_other_widths_are_refused) {
   Host host;
   Kernel k = elementwise("narrow", 64, [](Value v) { return v; });
   k.registers = {{"four", DType::f32, 4}};

@@ -1,4 +1,4 @@
-// Small simulated chips, and the probe's kernels on them: what a run takes, in ticks.
+// Small simulated chips, and the times of the probe's kernels on them, in ticks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@
 
 namespace assay::runtime::testing {
 
-// Two units; a cache each, one for both, memory: small, so that everything is soon full.
+// Two units with a cache each, a shared cache, and memory. All are small, so that they fill
+// quickly.
 inline constexpr const char* kSmallChip = R"(schema: assay/profile/1
 name: small
 source: assumed
@@ -29,11 +30,14 @@ execution:
   lanes: {style: simd, modes: [{name: narrow, width: 4}, {name: wide, width: 16}]}
   registers: {per: unit, count: 16, width: 64 B}
   issue: {per: unit, rate: 4 /cycle@core}
-pipes: [{name: fma, per: unit, rate: 32 /cycle@core}, {name: load, per: unit, rate: 32 /cycle@core}, {name: store, per: unit, rate: 16 /cycle@core}]
+pipes: [{name: fma, per: unit, rate: 32 /cycle@core}, {name: load, per: unit, rate: 32 /cycle@core},
+  {name: store, per: unit, rate: 16 /cycle@core}]
 memory:
-  - {name: l1, per: unit, managed: automatic, capacity: 12 KiB, latency: 5 cycles@core, ways: 3, line: 64 B,
+  - {name: l1, per: unit, managed: automatic, capacity: 12 KiB, latency: 5 cycles@core,
+     ways: 3, line: 64 B,
      bandwidth: {read: 128 B/cycle@core, write: 64 B/cycle@core}}
-  - {name: l2, per: device, managed: automatic, capacity: 64 KiB, latency: 20 cycles@core, ways: 8, line: 64 B,
+  - {name: l2, per: device, managed: automatic, capacity: 64 KiB, latency: 20 cycles@core,
+     ways: 8, line: 64 B,
      bandwidth: {read: 40 B/cycle@core, write: 16 B/cycle@core, per_unit: 32 B/cycle@core}}
   - {name: dram, per: device, managed: explicit, capacity: 64 MiB, latency: 100 ns, line: 64 B,
      bandwidth: {read: 10 GB/s, write: 5 GB/s, copy: 8 GB/s, per_unit: 8 GB/s}}
@@ -41,7 +45,7 @@ compute: [{op: fma, dtype: f32, pipe: fma, latency: 4 cycles@core}]
 apis: {cpp: {dialect: cpp, launch: {eager: 5 us, stream: 2 us}, group_start: 0 s}}
 )";
 
-// A unit of two partitions with waves of 8, memory of a group's own in 8 banks.
+// Units of two partitions with waves of 8, and group memory of 8 banks.
 inline constexpr const char* kSmallWaves = R"(schema: assay/profile/1
 name: waves
 source: assumed
@@ -51,11 +55,15 @@ execution:
   lanes: {style: simt, modes: [{name: wave8, width: 8}]}
   resident: {per: unit, waves: 16}
   issue: {per: partition, rate: 1 /cycle@core}
-pipes: [{name: fma, per: partition, rate: 8 /cycle@core}, {name: lsu, per: partition, rate: 8 /cycle@core}]
+pipes: [{name: fma, per: partition, rate: 8 /cycle@core},
+  {name: lsu, per: partition, rate: 8 /cycle@core}]
 memory:
-  - {name: shared, per: unit, managed: explicit, capacity: 32 KiB, latency: 25 cycles@core, bandwidth: {read: 32 B/cycle@core}, banks: {count: 8, width: 4 B}}
-  - {name: l1, per: unit, managed: automatic, capacity: 16 KiB, latency: 30 cycles@core, line: 64 B, transaction: 32 B, bandwidth: {read: 32 B/cycle@core}}
-  - {name: dram, per: device, managed: explicit, capacity: 64 MiB, latency: 300 ns, line: 64 B, transaction: 32 B, bandwidth: {read: 20 GB/s}}
+  - {name: shared, per: unit, managed: explicit, capacity: 32 KiB, latency: 25 cycles@core,
+     bandwidth: {read: 32 B/cycle@core}, banks: {count: 8, width: 4 B}}
+  - {name: l1, per: unit, managed: automatic, capacity: 16 KiB, latency: 30 cycles@core, line: 64 B,
+     transaction: 32 B, bandwidth: {read: 32 B/cycle@core}}
+  - {name: dram, per: device, managed: explicit, capacity: 64 MiB, latency: 300 ns, line: 64 B,
+     transaction: 32 B, bandwidth: {read: 20 GB/s}}
 compute: [{op: fma, dtype: f32, pipe: fma, latency: 6 cycles@core}]
 apis: {opencl: {dialect: opencl, launch: {stream: 5 us}}}
 )";
@@ -96,7 +104,7 @@ class Chip {
         return {static_cast<int>(i), std::move(arguments), std::move(queues)};
     throw std::runtime_error("no kernel " + kernel);
   }
-  // What a kernel of the probe is asked for.
+  // The parameters of a probe kernel, in a buffer.
   BufferRange parameters(const std::vector<double>& all) {
     if (const auto found = placed_.find(all); found != placed_.end()) return found->second;
     const std::vector<float> values(all.begin(), all.end());
@@ -114,8 +122,8 @@ class Chip {
     return times->busy[0][0] * 1e9;
   }
 
-  // Ticks of a hop through `bytes`, a node `stride` apart, in an order without a pattern; a second
-  // pass. `second`: every node is two elements, so far apart.
+  // Ticks per hop of a warm random chase through `bytes`, with a node per `stride`. `second` > 0:
+  // every node is two elements at this distance.
   double chase(int64_t bytes, int64_t stride = 64, int units = 1, int64_t second = 0) {
     const int64_t nodes = bytes / stride,
                   hops =
@@ -144,7 +152,7 @@ class Chip {
     return ticks(l) / static_cast<double>(hops * probe::kChaseSteps);
   }
 
-  // Bytes per tick of units that each work through `blocks` of 4 KiB; a second time.
+  // Bytes per tick of a warm stream, `blocks` of 4 KiB per unit.
   double stream(const std::string& access, int64_t blocks, int units, int64_t passes = 8) {
     std::vector<BufferRange> arguments;
     for (int i = 0; i < (access.starts_with("copy") ? 2 : 1); ++i)

@@ -1,13 +1,13 @@
-// Simulated arithmetic: rates, latencies, waves that hide each other, values of loops that are not
-// executed one by one.
-#include "runtime/virtual_chip.h"
+// Simulated arithmetic: rates, latencies, latency hiding between waves, and values after skipped
+// iterations.
+#include "tests/runtime/virtual_chip.h"
 
 namespace assay::runtime {
 namespace {
 
 using testing::Chip;
 
-TEST(VirtualCompute, one_chain_shows_the_latency_many_the_rate) {
+TEST(VirtualCompute, one_chain_is_bound_by_latency_many_by_rate) {
   Chip chip;
   const int out = chip.buffer(probe::kSlots * probe::kSlotFloats * 4);
   const auto per_op = [&](int lanes, int chains) {
@@ -40,7 +40,7 @@ TEST(VirtualCompute, values_are_those_of_every_iteration) {
   EXPECT_EQ(first("mul", 10, 5000), product);
 }
 
-TEST(VirtualCompute, registers_that_do_not_suffice_show_in_the_report) {
+TEST(VirtualCompute, the_report_has_spills) {
   Chip chip;
   const auto stack_of = [&](const std::string& kernel) {
     for (const KernelReport& r : chip.module().reports())
@@ -51,7 +51,7 @@ TEST(VirtualCompute, registers_that_do_not_suffice_show_in_the_report) {
   EXPECT_EQ(stack_of(probe::op_name("fma", 16, 16)), 64);
 }
 
-// A wave alone waits for each result; many waves of a partition fill its pipe.
+// One wave waits for each result; many waves of a partition saturate its pipe.
 TEST(VirtualCompute, waves_hide_each_others_latency) {
   ir::Kernel k = probe::code::empty("chain");
   k.groups = 64;
@@ -82,8 +82,8 @@ TEST(VirtualCompute, waves_hide_each_others_latency) {
   EXPECT_NEAR(ticks(64), 16 * 34 / 32.0, 0.6) << "half of them wait until others have ended";
 }
 
-// Eight chains of multiply-adds, `rounds` of each in every iteration of a loop, its variable the
-// last of `k`; a store of one vector by the one before.
+// Eight chains of `rounds` multiply-adds per iteration of a loop, whose variable is the last of
+// `k`, then a store.
 void add_chains(ir::Kernel& k, int rounds, int64_t iterations) {
   const int loop = static_cast<int>(k.index_names.size()) - 1;
   ir::Block step, body;
@@ -100,9 +100,8 @@ void add_chains(ir::Kernel& k, int rounds, int64_t iterations) {
   k.body.push_back(probe::code::store(0, ir::variable(loop - 1, 8), probe::code::reg(k, 0)));
 }
 
-// Iterations that nobody executes are left out of all waves alike: partitions that hold more of
-// them than others, whose loops settle at other times, go on as if every iteration had been
-// executed.
+// Skipped iterations do not change times, even if partitions have different numbers of waves, whose
+// loops settle at different times.
 TEST(VirtualCompute, uneven_waves_take_as_long_for_each_iteration) {
   const auto ticks = [](int64_t waves, int64_t iterations) {
     ir::Kernel k = probe::code::empty("long");
@@ -133,8 +132,8 @@ TEST(VirtualCompute, uneven_waves_take_as_long_for_each_iteration) {
     }
 }
 
-// Eight chains of a group of waves, which lie on both partitions of its unit.
-TEST(VirtualCompute, waves_of_a_group_lie_on_partitions_side_by_side) {
+// Eight chains in a group of waves on both partitions of its unit.
+TEST(VirtualCompute, waves_of_a_group_use_all_partitions) {
   const auto ticks = [](int waves) {
     ir::Kernel k = probe::code::empty("chains");
     k.groups = 1;
@@ -152,9 +151,9 @@ TEST(VirtualCompute, waves_of_a_group_lie_on_partitions_side_by_side) {
   EXPECT_NEAR(ticks(8), 4 * 34 / 32.0, 0.2);
 }
 
-// Eight words of rows a step, the same for all threads, and as many additions: where the compiler
-// joins the loads of four steps, two of ten instructions load, and not eight of sixteen.
-TEST(VirtualCompute, neighbouring_loads_of_unrolled_steps_are_one_where_the_compiler_joins_them) {
+// Eight loads and eight additions per step, the same for all threads. If the compiler merges the
+// loads of four steps, two of ten instructions are loads, not eight of sixteen.
+TEST(VirtualCompute, compilers_merge_neighbouring_loads_of_unrolled_steps) {
   const auto ticks = [](const char* joined, int64_t first, int unroll) {
     ir::Kernel k = probe::code::empty("rows");
     k.groups = 16;
@@ -197,8 +196,8 @@ TEST(VirtualCompute, neighbouring_loads_of_unrolled_steps_are_one_where_the_comp
   EXPECT_DOUBLE_EQ(ticks("4", 0, 0), alone) << "steps one by one";
 }
 
-// Some lanes load, the others are 0 at once: what adds them up waits for those that load.
-TEST(VirtualCompute, a_value_is_there_when_all_its_lanes_are) {
+// Some lanes load, the others are 0 immediately. The sum waits for the loads.
+TEST(VirtualCompute, a_value_is_ready_when_all_its_lanes_are) {
   ir::Kernel k = probe::code::empty("part");
   k.groups = 1;
   k.buffers = {{"x", ir::DType::f32, 8, ir::Scope::global, false},

@@ -1,4 +1,4 @@
-// What a simulated chip does besides its profile: noise, clocks, faults, and how its file is read.
+// Effects of a simulated chip beyond its profile: noise, clocks, faults, and parsing of its file.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "runtime/virtual/effects.h"
-#include "runtime/virtual_chip.h"
+#include "tests/runtime/virtual_chip.h"
 
 namespace assay::runtime {
 namespace {
@@ -59,7 +59,7 @@ TEST(VirtualEffects, an_error_comes_at_its_run_and_once) {
   samples(chip, 1);
 }
 
-TEST(VirtualEffects, lies_are_times_that_can_not_be) {
+TEST(VirtualEffects, lies_are_impossible_times) {
   Chip chip(testing::kSmallChip, "fault: {kind: lies, at: 0.1}\n");
   const std::vector<double> all = samples(chip, 500);
   const auto lies = std::count_if(all.begin(), all.end(), [](double t) { return t < 10; });
@@ -67,7 +67,7 @@ TEST(VirtualEffects, lies_are_times_that_can_not_be) {
   EXPECT_LT(lies, 100);
 }
 
-TEST(VirtualEffects, lies_are_told_of_launches_and_not_of_the_whole_run) {
+TEST(VirtualEffects, lies_affect_launches_but_not_the_total) {
   Chip chip(testing::kSmallChip, "fault: {kind: lies, at: 1}\n");
   Module& module = chip.module();
   const Launch l = chip.launch("sentinel", {chip.parameters({1e5})}, {{0, 0, 1}});
@@ -76,9 +76,9 @@ TEST(VirtualEffects, lies_are_told_of_launches_and_not_of_the_whole_run) {
   EXPECT_NEAR(lied.total[0], told.total[0], told.total[0] / 1000);
 }
 
-// How a child ended that ran a chip: its status, or nothing while it still runs.
+// The status of a child that ran a chip; nullopt if it still runs.
 std::optional<int> status_of(const std::string& effects, double patience) {
-  Chip chip(testing::kSmallChip, effects);  // this side takes its folder away again
+  Chip chip(testing::kSmallChip, effects);  // the parent removes its folder
   const pid_t child = ::fork();
   if (child == 0) {
     samples(chip, 3);
@@ -150,7 +150,7 @@ TEST(VirtualEffects, faults_of_the_file_are_named_with_their_place) {
   EXPECT_THAT(complaint("[]"), HasSubstr("expected a map"));
 }
 
-TEST(VirtualDevices, unknown_names_are_answered_with_near_ones) {
+TEST(VirtualDevices, errors_of_unknown_names_suggest_similar_ones) {
   EXPECT_THAT(render(open("virtual:qualcomm/adreno-64O").diags()),
               HasSubstr("did you mean 'qualcomm/adreno-640'?"));
   EXPECT_THAT(render(open("virtual:nothing-like-it-at-all").diags()),

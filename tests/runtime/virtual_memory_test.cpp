@@ -1,5 +1,5 @@
-// Simulated memory: what the profile says is what a chase and a stream find.
-#include "runtime/virtual_chip.h"
+// Simulated memory: chases and streams measure the profile's values.
+#include "tests/runtime/virtual_chip.h"
 
 namespace assay::runtime {
 namespace {
@@ -21,7 +21,7 @@ TEST(VirtualMemory, a_chase_finds_each_level_up_to_its_capacity) {
   expect_near(chip.chase(512 << 10), 100, kLatency);
 }
 
-TEST(VirtualMemory, lines_are_what_is_brought_in) {
+TEST(VirtualMemory, fills_are_whole_lines) {
   Chip chip;
   expect_near(chip.chase(512 << 10, 512, 1, 8), (100 + 5) / 2.0, kLatency);
   expect_near(chip.chase(512 << 10, 512, 1, 56), (100 + 5) / 2.0, kLatency);
@@ -48,9 +48,8 @@ TEST(VirtualMemory, streams_reach_the_bandwidth_of_their_level) {
   expect_near(chip.stream("copy_16", 100, 2), 8, kBandwidth);
 }
 
-// Copying may be slower than reading and writing in turns: a bus that changes direction stands
-// still for a while.
-TEST(VirtualMemory, turning_from_reading_to_writing_costs_what_the_profile_says) {
+// Copying may be slower than reading and writing one after the other: the bus has turnarounds.
+TEST(VirtualMemory, bus_turnarounds_cost_what_the_profile_says) {
   std::string turning = testing::kSmallChip;
   turning.replace(turning.find("copy: 8 GB/s"), 12, "copy: 5 GB/s");
   Chip chip(turning);
@@ -59,9 +58,8 @@ TEST(VirtualMemory, turning_from_reading_to_writing_costs_what_the_profile_says)
   expect_near(chip.stream("write_16", 100, 2), 5, kBandwidth);
 }
 
-// Without streams that are foreseen a core has 16 lines in flight: 16 x 64 B in 100 ticks, here to
-// a faster memory.
-TEST(VirtualMemory, lines_in_flight_limit_what_is_not_foreseen) {
+// Without prefetching, a core has 16 outstanding misses: 16 x 64 B per 100 ticks.
+TEST(VirtualMemory, outstanding_misses_limit_unprefetched_streams) {
   std::string fast = testing::kSmallChip;
   fast.replace(fast.find("read: 10 GB/s"), 13, "read: 90 GB/s");
   fast.replace(fast.find("per_unit: 8 GB/s"), 16, "per_unit: 80 GB/s");
@@ -71,13 +69,12 @@ TEST(VirtualMemory, lines_in_flight_limit_what_is_not_foreseen) {
   EXPECT_GT(on.stream("read_16", 200, 1), 3 * 16 * 64 / 100.0);
 }
 
-TEST(VirtualMemory, other_ways_to_replace_and_to_find_a_set) {
+TEST(VirtualMemory, replacement_policies_and_hashed_sets) {
   for (const char* effects : {"replacement: plru\n", "replacement: random\n", "hash: true\n"}) {
     Chip chip(testing::kSmallChip, effects);
     expect_near(chip.chase(4 << 10), 5, 0.5);
     EXPECT_GT(chip.chase(512 << 10), 80) << effects;
-    const double beyond =
-        chip.chase(80 << 10);  // some of it is still held, which true LRU never has
+    const double beyond = chip.chase(80 << 10);  // partly cached, unlike with true LRU
     EXPECT_LT(beyond, 97) << effects;
     EXPECT_GT(beyond, 20) << effects;
   }
@@ -89,8 +86,8 @@ TEST(VirtualMemory, a_victim_cache_adds_to_the_one_before_it) {
   EXPECT_LT(Chip(own, "victim: l2\n").chase(72 << 10), 0.5 * Chip(own).chase(72 << 10));
 }
 
-// Stores that bring nothing into the cache before it find it there again and again.
-TEST(VirtualMemory, a_victim_cache_keeps_what_is_written_in_it) {
+// Stores that do not allocate in a nearer cache hit the victim cache repeatedly.
+TEST(VirtualMemory, a_victim_cache_keeps_written_lines) {
   constexpr int64_t kBlocks = 12;
   std::string profile = testing::kSmallChip;
   profile.insert(profile.find("ways: 3"), "write: through, ");
@@ -106,9 +103,9 @@ TEST(VirtualMemory, a_victim_cache_keeps_what_is_written_in_it) {
   expect_near(written("victim: l2\n"), written(""), kBandwidth);
 }
 
-// A far cache of whole lines asks memory for all of one, though a nearer one takes it in parts: its
-// other part is there then.
-TEST(VirtualMemory, what_fills_a_line_of_one_cache_comes_whole) {
+// A far cache without sectors fills whole lines, even if a nearer one fills sectors. The other
+// sector then hits.
+TEST(VirtualMemory, a_cache_without_sectors_fills_whole_lines) {
   std::string profile = testing::kSmallWaves;
   profile.insert(
       profile.find("  - {name: dram"),
@@ -118,8 +115,8 @@ TEST(VirtualMemory, what_fills_a_line_of_one_cache_comes_whole) {
   expect_near(chip.chase(512 << 10, 64, 1, 32), (300 + 30) / 2.0, kBandwidth);
 }
 
-// A wave's access that lies across parts of a line brings in all it touches.
-TEST(VirtualMemory, parts_of_a_line_are_there_the_second_time) {
+// A wave's access that spans sectors fills all of them.
+TEST(VirtualMemory, sectors_hit_the_second_time) {
   const auto time = [](int64_t first) {
     ir::Kernel k = probe::code::empty("across");
     k.groups = 1;
@@ -145,7 +142,7 @@ TEST(VirtualMemory, parts_of_a_line_are_there_the_second_time) {
 }
 
 // Rows of eight words: every lane of a wave in a bank of its own, or all of them in one.
-TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
+TEST(VirtualMemory, bank_conflicts_are_serialised) {
   const auto kernel = [](int64_t stride) {
     ir::Kernel k = probe::code::empty("own");
     k.groups = 1;
@@ -175,31 +172,31 @@ TEST(VirtualMemory, lanes_that_meet_in_a_bank_take_turns) {
   expect_near(time(2), 2, 0.2);
 }
 
-// Two launches in turn, three times: operations carried out and ticks of each turn.
-std::vector<std::pair<int64_t, double>> turns_of(bool same_buffer) {
+// Two alternating launches, three times: executed operations and ticks of each period.
+std::vector<std::pair<int64_t, double>> periods_of(bool same_buffer) {
   Chip chip;
   constexpr int64_t kBlocks = 6;
   const int read = chip.buffer(kBlocks * probe::kBlockBytes),
             other = chip.buffer(kBlocks * probe::kBlockBytes);
   const BufferRange asked = chip.parameters({4, kBlocks, 0});
-  const std::vector<Launch> turn = {
+  const std::vector<Launch> period = {
       chip.launch("read_16", {{read, 0}, asked}, {{0, 0, 1}}),
       chip.launch("write_16", {{same_buffer ? read : other, 0}, asked}, {{0, 0, 1}})};
   std::vector<std::pair<int64_t, double>> out;
   for (int i = 0; i < 4; ++i) {
-    const auto times = chip.module().run(turn, {});
+    const auto times = chip.module().run(period, {});
     if (!times.ok()) throw std::runtime_error(render(times.diags()));
     out.emplace_back(times->executed, times->busy[0][0] + times->busy[0][1]);
   }
   return out;
 }
 
-TEST(VirtualMemory, turns_that_take_the_same_times_are_remembered) {
-  const auto turns = turns_of(false);
-  EXPECT_GT(turns[1].first, 0);
-  EXPECT_EQ(turns[3].first, 0);
-  EXPECT_DOUBLE_EQ(turns[3].second, turns[2].second);
-  EXPECT_GT(turns_of(true)[3].first, 0) << "one writes what the other reads";
+TEST(VirtualMemory, periods_of_equal_times_are_memoized) {
+  const auto periods = periods_of(false);
+  EXPECT_GT(periods[1].first, 0);
+  EXPECT_EQ(periods[3].first, 0);
+  EXPECT_DOUBLE_EQ(periods[3].second, periods[2].second);
+  EXPECT_GT(periods_of(true)[3].first, 0) << "one writes what the other reads";
 }
 
 TEST(VirtualMemory, an_access_outside_a_buffer_is_an_error) {

@@ -1,16 +1,16 @@
-// Simulated paths: constants and images have caches of their own before those of plain loads.
+// Simulated access paths: constants and images have caches in front of those of plain loads.
 #include <numeric>
 #include <tuple>
 
 #include "probe/kernels/path.h"
-#include "runtime/virtual_chip.h"
+#include "tests/runtime/virtual_chip.h"
 
 namespace assay::runtime {
 namespace {
 
 using testing::Chip;
 
-// Constants: 2 KiB at 10 ticks, 8 times that where lanes disagree; images: 1 KiB at 90 ticks, in
+// Constants: 2 KiB at 10 ticks, 8 times that for divergent lanes. Images: 1 KiB at 90 ticks, in
 // blocks of 4 x 4 texels.
 std::string with_paths() {
   std::string chip = testing::kSmallWaves;
@@ -27,9 +27,9 @@ std::string with_paths() {
   return chip;
 }
 
-// Ticks of a hop of all lanes through nodes at `places`, visited in an order without a pattern;
-// `apart`: lane by lane from another node on.
-double chase(ir::Space space, std::vector<int32_t> places, bool apart = false) {
+// Ticks per hop of a random chase of all lanes through nodes at `places`. `divergent`: lanes start
+// at different nodes.
+double chase(ir::Space space, std::vector<int32_t> places, bool divergent = false) {
   constexpr int kLanes = 8;
   constexpr int64_t kElements = int64_t{256} << 10, kIterations = 512;
   Chip chip(with_paths());
@@ -40,7 +40,7 @@ double chase(ir::Space space, std::vector<int32_t> places, bool apart = false) {
   std::vector<int32_t> data(static_cast<size_t>(elements)), state(kLanes, places[0]);
   for (size_t i = 0; i < places.size(); ++i)
     data[static_cast<size_t>(places[i])] = places[(i + 1) % places.size()];
-  for (size_t l = 0; apart && l < state.size(); ++l) state[l] = places[l % places.size()];
+  for (size_t l = 0; divergent && l < state.size(); ++l) state[l] = places[l % places.size()];
   const int nodes =
       space == ir::Space::image
           ? m.allocate_image({ir::DType::i32, 1, probe::kImageRow, elements / probe::kImageRow})
@@ -61,7 +61,7 @@ std::vector<int32_t> every(int32_t elements, int32_t bytes) {
   return out;
 }
 
-// The first texels of blocks of 4 x 4: `across` of them beside each other, `down` below each other.
+// The first texels of blocks of 4 x 4 texels, `across` blocks wide and `down` blocks high.
 std::vector<int32_t> blocks(int32_t across, int32_t down, int32_t width, int32_t height) {
   std::vector<int32_t> out;
   for (int32_t y = 0; y < down; ++y)
@@ -79,19 +79,18 @@ TEST(VirtualPaths, constants_come_from_a_cache_of_their_own) {
   expect_near(chase(ir::Space::plain, every(16, 1 << 10)), 30);
 }
 
-TEST(VirtualPaths, lanes_that_want_lines_of_their_own_take_turns) {
+TEST(VirtualPaths, divergent_lanes_are_serialised) {
   expect_near(chase(ir::Space::constant, every(16, 512), true), 80);
   expect_near(chase(ir::Space::constant, every(16, 512), false), 10);
 }
 
-TEST(VirtualPaths, images_lie_in_blocks) {
+TEST(VirtualPaths, images_are_stored_in_blocks) {
   expect_near(chase(ir::Space::image, blocks(4, 4, 4, 4)), 90);    // 16 lines: all of the cache
   EXPECT_GT(chase(ir::Space::image, blocks(16, 4, 4, 4)), 250);    // 64 lines, from memory
   expect_near(chase(ir::Space::image, blocks(16, 16, 1, 1)), 90);  // 16 x 16 texels are 16 blocks
 }
 
-// What a kernel reads at places of an image of 8 rows of 16 texels that hold their numbers, from 1
-// on.
+// Reads of an image with 8 rows of 16 texels, whose values are their numbers from 1 on.
 std::vector<int32_t> read_at(const std::string& border,
                              const std::vector<std::pair<int32_t, int32_t>>& places) {
   std::string profile = with_paths();
@@ -117,16 +116,16 @@ std::vector<int32_t> read_at(const std::string& border,
   return got;
 }
 
-TEST(VirtualPaths, outside_of_an_image_lies_what_the_profile_says) {
+TEST(VirtualPaths, reads_outside_of_an_image_follow_the_profile) {
   const std::vector<std::pair<int32_t, int32_t>> places = {{3, 2},  {-1, 2}, {16, 2},
                                                            {3, -5}, {3, 8},  {100, 100}};
   EXPECT_EQ(read_at("zero", places), (std::vector<int32_t>{36, 0, 0, 0, 0, 0}));
   EXPECT_EQ(read_at("clamp", places), (std::vector<int32_t>{36, 33, 48, 4, 116, 128}));
   EXPECT_EQ(read_at("", places),
-            (std::vector<int32_t>{36, 48, 33, 52, 4, 69}));  // the image begins again
+            (std::vector<int32_t>{36, 48, 33, 52, 4, 69}));  // the image repeats
 }
 
-TEST(VirtualPaths, an_image_may_be_too_large_or_there_are_none) {
+TEST(VirtualPaths, images_may_be_too_large_or_unsupported) {
   Chip chip(with_paths()), none(testing::kSmallWaves);
   EXPECT_FALSE(chip.module().allocate_image({ir::DType::f32, 1, 4096, 1}).ok());
   EXPECT_FALSE(none.module().allocate_image({ir::DType::f32, 1, 64, 1}).ok());

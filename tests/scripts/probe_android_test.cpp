@@ -1,5 +1,5 @@
-// scripts/probe-android, with a phone that is a shell script: what adb is asked for, in which
-// order, and what is said where something is missing.
+// scripts/probe-android with a fake adb: the order of its commands, and messages about missing
+// parts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -114,7 +114,7 @@ TEST(ProbeAndroid, WhatIsMissingIsNamed) {
   ASSERT_EQ(write_text(phone.dir.at("ndk/build/cmake/android.toolchain.cmake"), ""), Diags{});
   expect_fault(probe_android({}, ndk), 1, "no source of yaml-cpp");
   EXPECT_THAT(phone.asked(), testing::Not(HasSubstr("push")))
-      << "nothing is done before all is there";
+      << "no command runs before all is present";
 }
 
 TEST(ProbeAndroid, WrongArgumentsAreNamed) {

@@ -1,4 +1,4 @@
-// What it costs that lines lie in another unit's own cache.
+// The cost of lines that another unit's private cache holds.
 #include <gtest/gtest.h>
 
 #include "tests/model/programs.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kDirtyRemoteRead = 1e9, kDirtyRemoteRfo = 5e8, kUpgrade = 1e8;  // bytes/s
 
-// Their caches hold what the products here touch.
+// Its units' caches hold the footprints of the products here.
 model::Machine two_units(bool known) {
   hwdesc::Target t = small_cpu(8, 2);
   t.profile.memory[1].capacity.value = hwdesc::Bytes{1 << 18};
@@ -27,7 +27,7 @@ using Entry = simulator::CacheState::Entry;
 constexpr int64_t kLeft = 8 * 128 * 4, kOut = 8 * 64 * 4;  // bytes
 constexpr int64_t kOutAt = 1 << 20;
 
-// Columns are dealt out, and every unit reads all of the left operand.
+// Units split the columns, and each reads all of the left operand.
 double seconds(const model::Machine& m, const Entry& held) {
   const ir::Program p = product(8, 64, 128, 32);
   simulator::CacheState state;
@@ -37,30 +37,31 @@ double seconds(const model::Machine& m, const Entry& held) {
   return simulator::estimate(p, m, state, where).seconds;
 }
 
-// The first and the second half are different units'.
-simulator::Dealt halves(int64_t begin, int64_t bytes) { return {begin, bytes, 2}; }
-// Every row of 64 columns is shared out, as the program does.
-simulator::Dealt columns(int64_t begin) { return {begin, 64 * 4, 2}; }
+// Each half belongs to another unit.
+simulator::UnitPartition halves(int64_t begin, int64_t bytes) { return {begin, bytes, 2}; }
+// The units split every row of 64 columns, as the program does.
+simulator::UnitPartition columns(int64_t begin) { return {begin, 64 * 4, 2}; }
 
 Entry left(bool written) {
   return {{0, kLeft}, kLeft / 2, halves(0, kLeft), halves(0, kLeft), written};
 }
-Entry out(const simulator::Dealt& touched, const simulator::Dealt& wrote, bool written) {
+Entry out(const simulator::UnitPartition& touched, const simulator::UnitPartition& wrote,
+          bool written) {
   return {{kOutAt, kOutAt + kOut}, kOut / 2, touched, wrote, written};
 }
 
-TEST(Handed, HalfOfWhatAllReadWasWrittenByTheOtherUnit) {
+TEST(Coherence, HalfOfASharedOperandWasWrittenByTheOtherUnit) {
   const model::Machine m = two_units(true);
   ASSERT_DOUBLE_EQ(m.dirty_remote_read.value, kDirtyRemoteRead);
   EXPECT_NEAR(seconds(m, left(true)) - seconds(m, left(false)), kLeft / 2 / kDirtyRemoteRead,
               0.1 * kLeft / 2 / kDirtyRemoteRead);
 }
 
-TEST(Handed, NothingWhereEachWroteAllOrItHasLeftTheCachesOrIsNotKnown) {
+TEST(Coherence, CostsNothingForOwnOrEvictedLinesOrWhereUnknown) {
   const model::Machine m = two_units(true), silent = two_units(false);
   Entry all = left(true), gone = left(true);
   all.touched = all.wrote = {0, 0, 2};
-  gone.mine = 1e9;
+  gone.unit_bytes = 1e9;
   for (const Entry& e : {all, gone}) {
     Entry read = e;
     read.written = false;
@@ -69,11 +70,12 @@ TEST(Handed, NothingWhereEachWroteAllOrItHasLeftTheCachesOrIsNotKnown) {
   EXPECT_LT(seconds(silent, left(true)), seconds(m, left(true)));
 }
 
-// A unit writes half of the output, and half of that was the other unit's.
-TEST(Handed, WhatAnotherWroteOrReadIsTakenFromItBeforeItIsWritten) {
+// A unit writes half of the output. The other unit's cache held half of that.
+TEST(Coherence, AStoreTakesLinesThatAnotherUnitWroteOrRead) {
   const model::Machine m = two_units(true), silent = two_units(false);
   const auto extra = [&](const Entry& e) { return seconds(m, e) - seconds(silent, e); };
-  const simulator::Dealt mine = columns(kOutAt), other = halves(kOutAt, kOut), all{kOutAt, 0, 2};
+  const simulator::UnitPartition mine = columns(kOutAt), other = halves(kOutAt, kOut),
+                                 all{kOutAt, 0, 2};
   EXPECT_DOUBLE_EQ(extra(out(mine, mine, true)), 0);
   EXPECT_DOUBLE_EQ(extra(out(mine, mine, false)), 0);
   EXPECT_NEAR(extra(out(other, other, true)), kOut / 4 / kDirtyRemoteRfo,
@@ -83,35 +85,34 @@ TEST(Handed, WhatAnotherWroteOrReadIsTakenFromItBeforeItIsWritten) {
   EXPECT_NEAR(extra(out(all, mine, false)), kOut / 2 / kUpgrade, 0.1 * kOut / 2 / kUpgrade);
 }
 
-TEST(Handed, StorageIsKnownByItsBytesNotByItsTensor) {
+TEST(Coherence, StorageIsMatchedByItsBytesNotByItsTensor) {
   const model::Machine m = two_units(true), silent = two_units(false);
   Entry e = out({kOutAt - kOut, 2 * kOut, 2}, {kOutAt - kOut, 2 * kOut, 2},
-                true);  // its second half lies here: the other unit's
+                true);  // its second half is here, and the other unit's
   e.range.begin = kOutAt - kOut;
   EXPECT_NEAR(seconds(m, e) - seconds(silent, e), kOut / 4 / kDirtyRemoteRfo,
               0.1 * kOut / 4 / kDirtyRemoteRfo);
 }
 
-// What the other unit touches beside drives out what it has left, before this one comes to it.
-TEST(Handed, OtherCachesLoseItWhileTheyWorkOnAsMuchElse) {
+// What the other unit touches meanwhile evicts its lines, before this one reads them.
+TEST(Coherence, OtherUnitsEvictTheirOwnLinesMeanwhile) {
   hwdesc::Target t = small_cpu(8, 2);
   for (hwdesc::MemoryLevel& l : t.profile.memory)
     if (l.name == "l2")
       l.bandwidth.dirty_remote_read.value = hwdesc::Bandwidth{kDirtyRemoteRead, ""};
   const double extra = seconds(machine(t), left(true)) - seconds(machine(t), left(false)),
                all = kLeft / 2 / kDirtyRemoteRead;
-  EXPECT_NEAR(extra, 0.25 * all, 0.01 * all)
-      << "but for the rows that it comes to before any columns";
+  EXPECT_NEAR(extra, 0.25 * all, 0.01 * all) << "but for the rows that it reads before any columns";
   const auto behind = [&](bool written) {
     Entry e = left(written);
-    e.beside = 32 << 10;
+    e.others_between = 32 << 10;
     return e;
   };
   EXPECT_DOUBLE_EQ(seconds(machine(t), behind(true)), seconds(machine(t), behind(false)))
-      << "32 KiB of columns, caches of 4";
+      << "32 KiB of columns, caches of 4 KiB";
 }
 
-TEST(Handed, AMemoryWithNothingBehindItHandsNothingOver) {
+TEST(Coherence, AMemoryWithNothingBehindItHasNoDirtyRemoteReads) {
   hwdesc::Target t = small_cpu(8, 2);
   std::erase_if(t.profile.memory, [](const hwdesc::MemoryLevel& l) { return l.name != "l2"; });
   ASSERT_EQ(t.profile.memory.size(), 1U);
@@ -120,10 +121,9 @@ TEST(Handed, AMemoryWithNothingBehindItHandsNothingOver) {
   EXPECT_DOUBLE_EQ(seconds(machine(t), left(true)), silent);
 }
 
-// Rows whose halves are two units', or which are one unit's each.
-TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
-  constexpr double kEach = 2e-6;
-  constexpr double kMet = model::kInStep * kEach;  // of runs of 1 KiB
+// Rows that two units split, or that belong to one unit each.
+TEST(Coherence, FalseSharingAtTheEndsOfRunsCostsWhatWasMeasured) {
+  constexpr double kEach = 2e-6;  // of runs of 1 KiB
   hwdesc::Target t = small_cpu(8, 2);
   const model::Machine silent = machine(t);
   for (hwdesc::MemoryLevel& l : t.profile.memory)
@@ -136,44 +136,48 @@ TEST(Handed, EndsInFrontOfAnotherUnitsRunCostWhatWasMeasured) {
   };
   const ir::Program columns = product(8, 64, 128, 32), whole = product(8, 64, 128, 64),
                     far = product(4096, 4096, 16, 2048);
-  EXPECT_NEAR(sharing(m, columns), 8 * kMet / 8, 1e-9) << "runs of 128 of 1024 bytes";
-  EXPECT_NEAR(sharing(m, product(8, 64, 128, 48)), 8 * kMet * 192 / 1024 / 3, 1e-9)
-      << "16 columns beside 48: they seldom meet";
-  EXPECT_LT(sharing(silent, columns), 0.1 * kMet) << "one line each";
+  const double met = sharing(m, columns);  // of eight runs of 128 of 1024 bytes
+  EXPECT_GT(met, 0.25 * kEach) << "units reach the ends of some runs at the same time";
+  EXPECT_LT(met, 0.75 * kEach) << "but not of all";
+  EXPECT_NEAR(sharing(m, product(8, 128, 64, 64)), 2 * met, 1e-9) << "runs twice as long";
+  EXPECT_NEAR(sharing(m, product(8, 64, 128, 48)), 8 * met * 192 / 1024 / 3, 1e-9)
+      << "16 columns next to 48: they seldom share a line";
+  EXPECT_LT(sharing(silent, columns), 0.1 * met) << "one line each";
   hwdesc::Target four = small_cpu(8, 4);
   for (hwdesc::MemoryLevel& l : four.profile.memory)
     if (l.name == "l2") l.false_sharing.value = hwdesc::Latency{kEach, ""};
-  EXPECT_NEAR(sharing(machine(four), product(8, 160, 16, 32)), 8 * kMet * 256 / 1024 / 2, 1e-9)
+  EXPECT_NEAR(sharing(machine(four), product(8, 160, 16, 32)), 8 * met * 256 / 1024 / 2, 1e-9)
       << "three units have half as much to do as the first";
   EXPECT_EQ(sharing(m, whole), 0) << "one group";
   EXPECT_EQ(sharing(m, far), 0) << "no cache holds it";
   const double rest = simulator::estimate(columns, silent, {}, {}).seconds,
                with = simulator::estimate(columns, m, {}, {}).seconds;
-  EXPECT_GT(with, 1.1 * std::max(rest, kMet)) << "stores leave in order";
-  EXPECT_LT(with, 0.95 * (rest + kMet)) << "a unit goes on as far as it can keep them";
+  EXPECT_GT(with, 1.1 * std::max(rest, met)) << "stores leave in order";
+  EXPECT_LT(with, 0.95 * (rest + met)) << "the store buffer hides a part";
 
-  // Runs of 96 bytes: every other one ends in the middle of a line, which goes over each time that
-  // both units take it up.
+  // Runs of 96 bytes: every other one ends within a line, which moves to the other unit each time
+  // that both write it.
   ir::Program torn = product(8, 48, 128, 48);
   torn.tiles[0].extent[1] = 24;
   torn.tiles[1].extent[1] = 8;
   const double line = m.levels[1].latency.value;
-  EXPECT_NEAR(sharing(m, torn), 8 * (kMet * 96 / 1024 + model::kInStep * line), 1e-12);
+  const double part = met / kEach;  // of all ends
+  EXPECT_NEAR(sharing(m, torn), 8 * (met * 96 / 1024 + part * line), 1e-12);
   torn.tiles[0].extent[2] = 32;
   torn.tiles[0].order = {1, 2};
-  EXPECT_NEAR(sharing(m, torn), 8 * (kMet * 96 / 1024 + 4 * model::kInStep * line), 1e-12)
+  EXPECT_NEAR(sharing(m, torn), 8 * (met * 96 / 1024 + 4 * part * line), 1e-12)
       << "four parts of the reduction";
 }
 
-// Units that each have a last cache of their own find none of what the others left in theirs,
-// though it holds all of it.
-TEST(Handed, ALastCacheOfEachUnitsOwnKeepsDataFromTheOthers) {
+// Where each unit has a last cache of its own, it never hits lines in the others', though those
+// hold all of them.
+TEST(Coherence, ALastCachePerUnitHidesDataFromOtherUnits) {
   const auto far_of = [](const std::string& per, bool by_other) {
     hwdesc::Target t = small_cpu(8, 2);
     t.profile.memory[2].per = per;
     t.profile.memory[2].capacity.value = hwdesc::Bytes{1 << 22};
     const ir::Program p = product(8, 64, 128, 32);
-    const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+    const std::vector<simulator::Range> where = simulator::separate_ranges(p);
     const model::Machine m = machine(t);
     simulator::CacheState state = simulator::after(p, m, {}, where);
     if (by_other)
@@ -187,17 +191,17 @@ TEST(Handed, ALastCacheOfEachUnitsOwnKeepsDataFromTheOthers) {
   EXPECT_GT(far_of("unit", true), 0);
 }
 
-TEST(Handed, AProgramLeavesWhatItWroteInTheCaches) {
+TEST(Coherence, AProgramLeavesItsOutputInTheCaches) {
   const ir::Program p = product(8, 64, 128, 32);
-  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const std::vector<simulator::Range> where = simulator::separate_ranges(p);
   for (const Entry& e : simulator::after(p, two_units(true), {}, where).recent)
     EXPECT_EQ(e.written, e.range == where[2]);
 }
 
-// What lies on a part of other storage takes that part only.
-TEST(Handed, StorageThatIsUsedAgainIsCut) {
+// A new entry replaces only the part of an old one that it overlaps.
+TEST(Coherence, ReusedStorageReplacesOverlappingEntries) {
   const ir::Program p = product(8, 64, 128, 32);
-  std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  std::vector<simulator::Range> where = simulator::separate_ranges(p);
   where[0] = where[1] = {};
   simulator::CacheState state;
   state.recent = {{{where[2].begin - 1000, where[2].end + 500}, 300, {}, {}, false}};

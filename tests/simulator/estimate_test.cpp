@@ -1,11 +1,10 @@
-// Estimates: properties that hold for every program, and what each of their terms is made of.
+// Estimates: properties that hold for every program, and the causes of each term.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "lower/lower.h"
 #include "model/closed_form.h"
-#include "model/residual.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {
@@ -72,7 +71,7 @@ TEST(Estimate, ConditionsCost) {
   EXPECT_GT(simulator::estimate(p, machine(target), {}, {}, &counts).seconds, 1.5 * without);
 }
 
-TEST(Estimate, LanesThatAreGatheredAreMergedButForTheFirst) {
+TEST(Estimate, GatheredLanesAreMergedExceptTheFirst) {
   const hwdesc::Target target = small_cpu(4, 1);
   const model::Machine m = machine(target);
   const ir::Program p = walk(64, 1, 4, "j", "j, i");
@@ -82,7 +81,7 @@ TEST(Estimate, LanesThatAreGatheredAreMergedButForTheFirst) {
               (c.simple + 0.75 * 64 * 64) / m.alu_rate.value, 1e-15);
 }
 
-// The small machine with what a probe may find out about moving lanes.
+// The small machine with measured rates of gathers and scatters.
 model::Machine probed() {
   model::Machine m = machine(small_cpu(4, 1));
   m.gather_rate.value = m.load_rate.value / 2;
@@ -90,7 +89,7 @@ model::Machine probed() {
   return m;
 }
 
-TEST(Estimate, LanesThatLieApartMoveAtTheirOwnRate) {
+TEST(Estimate, GathersHaveTheirOwnRate) {
   const ir::Program gathers = walk(64, 1, 4, "j", "j, i");
   model::Machine m = probed();
   const lower::Counts c = model::closed_form(gathers);
@@ -103,11 +102,11 @@ TEST(Estimate, LanesThatLieApartMoveAtTheirOwnRate) {
   m.narrow_gathers = {{8, m.gather_rate.value / 3}};
   EXPECT_NEAR(term(simulator::estimate(gathers, m, {}, {}), "load"),
               whole + (3.0 / 4) / (7.0 / 8) * 64 * 64 / m.gather_rate.value * 3, 1e-12)
-      << "one lane of 4 is not put in, as one of 8 is not";
+      << "one lane of 4 is not inserted, as one of 8 is not";
 }
 
 // Rows of the left operand are read element by element, each for a whole vector of the output.
-TEST(Estimate, ElementsForAllLanesAreLoadedAtTheirOwnRate) {
+TEST(Estimate, BroadcastsAreLoadedAtTheirOwnRate) {
   hwdesc::Target target = small_cpu(8, 1);
   const ir::Program p = product(16, 64, 128, 64), narrow = product(16, 64, 128, 64, 4);
   const double vectors = machine(target).load_rate.value,
@@ -157,7 +156,8 @@ graph:
   inputs: [t0, t1]
   outputs: [t2]
   nodes:
-    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: {3}, n: {0}, k: {4}}}, combine: sum, body: "t0[m, k] * t1[k, n]"}}
+    - {{name: product, op: matmul, out: "t2[m, n]", axes: {{m: {3}, n: {0}, k: {4}}}, combine: sum,
+       body: "t0[m, k] * t1[k, n]"}}
 layouts: {{t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}}
 tiles:
   - {{memory: l1, extent: {{m: {3}, n: {0}, k: {4}}}, order: [n]}}
@@ -168,35 +168,35 @@ prefetch: {2}
                             x.columns, x.depth, x.prefetch, x.rows, x.steps, x.order));
 }
 
-TEST(Estimate, SumsInMemoryWaitForTheirLastUpdate) {
+TEST(Estimate, SumsInMemoryAreADependenceChain) {
   model::Machine m = machine(small_cpu(8, 1));
   m.update_latency.value = 1e-6;  // so long that nothing else counts
   const auto chain = [&](const ir::Program& p) {
     return term(simulator::estimate(p, m, {}, {}), "chain");
   };
   EXPECT_NEAR(chain(partial_sums({32, 1})), 64e-6, 1e-9)
-      << "two tiles a step, which wait for their own last ones side by side";
+      << "two tiles a step, whose chains overlap";
   EXPECT_NEAR(chain(partial_sums({32, 4})), 16 * (1e-6 + 3 * m.fma_latency.value), 1e-9);
   EXPECT_NEAR(chain(partial_sums({32, 4, 16})), 16e-6, 1e-9) << "added at the end";
   EXPECT_NEAR(chain(partial_sums({64, 1})), 64e-6, 1e-9);
-  EXPECT_GT(chain(partial_sums({4096, 1})), 2 * 64e-6) << "no core looks so far ahead";
+  EXPECT_GT(chain(partial_sums({4096, 1})), 2 * 64e-6) << "beyond any reorder window";
   const auto of_rows = [&](int64_t rows, const char* order) {
     return chain(
         partial_sums({.columns = 32, .depth = 4, .rows = rows, .steps = 8, .order = order}));
   };
   EXPECT_NEAR(of_rows(1, "m, k, n"), 2e-6, 1e-8);
   EXPECT_LT(of_rows(32, "m, k, n"), 0.75 * 64e-6)
-      << "the next row's begin before this one's have ended";
+      << "the next row's chain overlaps with this one's";
   EXPECT_NEAR(of_rows(32, "m, k, n"), 2 * of_rows(32, "k, m, n"), 0.02 * 64e-6)
       << "of two visits in a row one waits for the other";
   m.update_latency.value = 0;
   m.fma_latency.value = 1e-6;
   const double once = chain(partial_sums({32, 64}));
   EXPECT_GT(chain(partial_sums({32, 32, 16})), once / 2)
-      << "what is added to memory late has been a chain before";
+      << "a sum that is added to memory at the end was a chain before";
 }
 
-TEST(Estimate, NarrowVectorsMayGoThroughPipesInLessTime) {
+TEST(Estimate, NarrowVectorsMayTakePipesForLessTime) {
   const ir::Program p = walk(64, 1, 4, "j"), gathers = walk(64, 1, 4, "j", "j, i");
   model::Machine m = machine(small_cpu(8, 1));
   const double before = term(simulator::estimate(p, m, {}, {}), "vector");
@@ -235,7 +235,7 @@ TEST(Estimate, FunctionsAndDivisionsOfNarrowVectorsHaveRatesOfTheirOwn) {
   EXPECT_DOUBLE_EQ(seconds_of(&lower::Counts::divide), divide);
 }
 
-TEST(Estimate, PipesWorkSideBySideAndFunctionsTakeBoth) {
+TEST(Estimate, PipesOverlapAndFunctionsUseBoth) {
   const ir::Program p = walk(64, 1, 4, "j");
   model::Machine m = machine(small_cpu(4, 1));
   const auto vector_term = [&](double fma, double simple, double math) {
@@ -245,27 +245,35 @@ TEST(Estimate, PipesWorkSideBySideAndFunctionsTakeBoth) {
     c.math = math;
     return term(simulator::estimate(p, m, {}, {}, &c), "vector");
   };
-  const auto joined =
-      [](std::initializer_list<double>
-             pipes) {  // a core does not look ahead far enough for them to hide all of each other
-        double sum = 0;
-        for (const double seconds : pipes) sum += std::pow(seconds, model::kPipeSharpness);
-        return std::pow(sum, 1 / model::kPipeSharpness);
-      };
+  // A reorder window does not let pipes overlap perfectly: they join by a p-norm, whose exponent
+  // two equally busy ones show.
+  const auto exponent = [&] {
+    const double both = vector_term(1e6 * m.fma_rate.value, 1e6 * m.alu_rate.value, 0);
+    return std::log(2) / std::log(both / 1e6);
+  };
   const double f = 1e6 / m.fma_rate.value, a = 5e5 / m.alu_rate.value, x = 1e5 / m.math_rate.value;
   m.fma_pipe = m.alu_pipe = m.divide_pipe = m.math_pipe = "fma";
   EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), f + a + x, 1e-9 * f);
   m.alu_pipe = "add";
+  const double norm = exponent();
+  EXPECT_GT(norm, 2) << "much of the shorter time overlaps";
+  EXPECT_LT(norm, 16) << "but not all of it";
+  const auto joined = [&](std::initializer_list<double> pipes) {
+    double sum = 0;
+    for (const double seconds : pipes) sum += std::pow(seconds, norm);
+    return std::pow(sum, 1 / norm);
+  };
   EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), joined({f + x, a}), 1e-9 * f);
   EXPECT_NEAR(vector_term(0, 5e5, 1e5), a + x, 1e-9 * f)
       << "a function without a pipe of its own adds too";
   m.math_pipe = "sfu";
   EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), joined({f, a, x}), 1e-9 * f);
   m.simt = true;
-  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), std::max(f, x), 1e-9 * f) << "waves take turns";
+  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), std::max(f, x), 1e-9 * f)
+      << "the operations of different waves overlap";
 }
 
-TEST(Counts, AGuardIsAskedOncePerBlock) {
+TEST(Counts, AGuardIsEvaluatedOncePerBlock) {
   const auto branches = [](const std::vector<int64_t>& bounds) {
     ir::Kernel k;
     k.name = "guards";
@@ -292,7 +300,7 @@ TEST(Counts, AGuardIsAskedOncePerBlock) {
   EXPECT_EQ(branches({1, 0, 1}), 6);
 }
 
-TEST(Counts, WhatAnOperationTakesTwiceIsComputedOnce) {
+TEST(Counts, ARepeatedOperandIsComputedOnce) {
   const hwdesc::Target target = small_cpu(4, 1);
   const ir::Program p = parsed(R"yaml(schema: assay/program/1
 name: squares
@@ -302,7 +310,8 @@ graph:
   inputs: [t0, t1]
   outputs: [t2]
   nodes:
-    - {name: squares, op: squares, out: "t2[i]", axes: {i: 16, j: 8}, combine: sum, body: "(t0[j, i] - t1[i]) * (t0[j, i] - t1[i])"}
+    - {name: squares, op: squares, out: "t2[i]", axes: {i: 16, j: 8}, combine: sum,
+       body: "(t0[j, i] - t1[i]) * (t0[j, i] - t1[i])"}
 layouts: {t0: "[0, 1]", t1: "[0]", t2: "[0]"}
 tiles:
   - {memory: l1, extent: {i: 16, j: 8}, order: [i]}
@@ -320,9 +329,9 @@ vector: {axis: i, width: 4}
   EXPECT_EQ(exact.buffers, closed.buffers);
 }
 
-TEST(Estimate, LinesNotForeseenWaitForTheirLatency) {
+TEST(Estimate, UnprefetchedMissesWaitForTheirLatency) {
   hwdesc::Target target = small_cpu(4, 1);
-  target.profile.memory[3].per = "unit";  // of whose lines a core pays for the streaming
+  target.profile.memory[3].per = "unit";  // so that a core has its own share of the bandwidth
   const ir::Program columns = walk(256 + 16, 64, 16, "j"),
                     rows = walk(256 + 16, 1, 16, "j", "i, j", "i, j");
   const auto dram = [&](const ir::Program& p, double cycles) {
@@ -330,12 +339,12 @@ TEST(Estimate, LinesNotForeseenWaitForTheirLatency) {
     return term(simulator::estimate(p, machine(target), {}, {}), "l3<-dram");
   };
   EXPECT_DOUBLE_EQ(dram(columns, 40), dram(columns, 70))
-      << "ten in flight hide what streaming takes anyway";
+      << "ten outstanding misses cover the streaming time";
   EXPECT_GT(dram(columns, 1000), 2 * dram(columns, 70));
   EXPECT_LT(dram(rows, 1000), 1.05 * dram(rows, 70));
 }
 
-TEST(Estimate, FirstLinesOfRunsWaitNoLongerThanRunsThatLieApartShowed) {
+TEST(Estimate, UnprefetchedMissesWaitNoLongerThanShortRunsShowed) {
   hwdesc::Target target = small_cpu(4, 1);
   hwdesc::MemoryLevel& far = target.profile.memory[3];
   far.per = "unit";
@@ -345,18 +354,18 @@ TEST(Estimate, FirstLinesOfRunsWaitNoLongerThanRunsThatLieApartShowed) {
     return term(simulator::estimate(columns, machine(target), {}, {}), "l3<-dram");
   };
   const double by_latency = dram();
-  const auto apart = [&](double part) {
+  const auto with_fraction = [&](double part) {
     far.bandwidth.short_run_read = far.bandwidth.read;
     far.bandwidth.short_run_read.value->v *= part;
     return dram();
   };
-  const double none = apart(1), little = apart(0.9);
-  EXPECT_LT(none, 0.5 * by_latency) << "something knew of them";
+  const double none = with_fraction(1), little = with_fraction(0.9);
+  EXPECT_LT(none, 0.5 * by_latency) << "a prefetcher foresaw some of them";
   EXPECT_GT(little, none);
   EXPECT_LT(little, by_latency);
 }
 
-TEST(Estimate, SharingColumnsOutIsNeverFasterThanSharingRowsOut) {
+TEST(Estimate, SplittingColumnsIsNeverFasterThanSplittingRows) {
   hwdesc::Target target = small_cpu(4, 2);
   target.profile.memory[2].latency.value = hwdesc::Latency{60, "core"};
   ir::Program rows = walk(256, 1, 16, "j"), columns = rows;
@@ -365,8 +374,8 @@ TEST(Estimate, SharingColumnsOutIsNeverFasterThanSharingRowsOut) {
   EXPECT_LT(seconds(rows, target), seconds(columns, target));
 }
 
-// 3 MiB of numbers in tiles of `rows` of 768 rows, which two units share out.
-TEST(Estimate, WhatMovesFallsOnTheBusiestUnit) {
+// 3 MiB of numbers in tiles of `rows` of 768 rows, which two units split.
+TEST(Estimate, TransfersAreOfTheBusiestUnit) {
   const auto transfers = [](int64_t rows) {
     const ir::Program p = parsed(fmt::format(R"yaml(schema: assay/program/1
 name: rows

@@ -1,4 +1,4 @@
-// What a looked-up read touches of its table.
+// Footprints of lookups in a table.
 #include <gtest/gtest.h>
 
 #include "model/streams.h"
@@ -27,7 +27,7 @@ outputs: [y]
   return p;
 }
 
-// Eight rows of a large table, wherever they are: that much is touched, and no more.
+// Eight rows of a large table, at any positions: only those are touched.
 TEST(Footprint, ALookupTouchesTheRowsThatAreLookedUp) {
   const ir::Program p = lookup();
   ASSERT_EQ(render(ir::verify(p)), "");
@@ -42,16 +42,16 @@ TEST(Footprint, ALookupTouchesTheRowsThatAreLookedUp) {
   FAIL() << "no stream of the table";
 }
 
-// Nor does more come into the caches, or drive out what lies there.
-TEST(Footprint, ALookupBringsInTheRowsThatAreLookedUp) {
+// Nor are more rows cached, or more lines evicted.
+TEST(Footprint, ALookupCachesTheRowsThatAreLookedUp) {
   const ir::Program p = lookup();
-  const std::vector<simulator::Range> where = simulator::ranges_apart(p);
+  const std::vector<simulator::Range> where = simulator::separate_ranges(p);
   simulator::CacheState others;
   others.recent.push_back({{-1024, 0}, 1024, {-1024, 1024, 1}, {-1024, 1024, 1}, false, false, 0});
   for (const simulator::CacheState::Entry& e :
        simulator::after(p, machine(small_cpu(8, 1)), others, where).recent) {
     if (e.range != where[0]) continue;
-    EXPECT_EQ(e.mine, 8 * 256);
+    EXPECT_EQ(e.unit_bytes, 8 * 256);
     EXPECT_EQ(e.missed, 8 * 256);
     return;
   }

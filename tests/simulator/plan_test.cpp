@@ -1,4 +1,4 @@
-// What the steps of a plan do to each other's code.
+// How the steps of a plan evict each other's code and data.
 #include <gtest/gtest.h>
 
 #include "tests/model/programs.h"
@@ -44,7 +44,7 @@ ir::Plan plan_of(const std::vector<int>& programs) {
   return plan;
 }
 
-// Per step, what it takes longer where the cost of code is known.
+// Per step, the time added where the cost of evicted code is known.
 std::vector<double> longer(const std::vector<int>& programs) {
   const ir::Plan plan = plan_of(programs);
   const simulator::PlanEstimate with = simulator::simulate(plan, two_units(true)),
@@ -55,21 +55,21 @@ std::vector<double> longer(const std::vector<int>& programs) {
   return out;
 }
 
-TEST(Code, IsLostToStepsThatTouchMoreThanAUnitsOwnCachesHold) {
+TEST(Code, IsEvictedByStepsThatExceedAUnitsOwnCaches) {
   const std::vector<double> both = longer({0, 1});
   EXPECT_NEAR(both[0], kCold, 1e-9) << "the large product ran since";
-  EXPECT_NEAR(both[1], 0, 1e-9) << "the small one leaves everything where it is";
+  EXPECT_NEAR(both[1], 0, 1e-9) << "the small one evicts nothing";
 }
 
-// Again and again: the first step finds what the last one left.
-TEST(Code, OfOneProgramIsOneAndStaysWhereNothingElseRuns) {
+// In steady state: the first step finds the last one's data cached.
+TEST(Code, OfOneProgramStaysCachedWhereNothingElseRuns) {
   for (const double seconds : longer({0, 0})) EXPECT_NEAR(seconds, 0, 1e-9);
   const std::vector<double> around = longer({0, 1, 0});
   EXPECT_NEAR(around[0], 0, 1e-9) << "the last step ran it";
   EXPECT_NEAR(around[2], kCold, 1e-9);
 }
 
-// Behind a shared cache that holds what the steps between touch, or does not.
+// With a shared cache that holds the footprints of the steps between, or does not.
 TEST(Code, TakesLongerWhereNoCacheHoldsIt) {
   const ir::Plan plan = plan_of({0, 1});
   const auto first_step = [&](double last_cache, double uncached) {
@@ -83,7 +83,7 @@ TEST(Code, TakesLongerWhereNoCacheHoldsIt) {
   for (const double holds : {1e9, 2e6}) {
     const double without = first_step(holds, 0);
     EXPECT_NEAR(first_step(holds, kCold) - without, kCold, 1e-9)
-        << "what is not known is not assumed";
+        << "an unknown cost is not assumed";
     EXPECT_NEAR(first_step(holds, 5 * kCold) - without, (holds > 1e8 ? 1 : 5) * kCold, 1e-9)
         << holds;
   }
@@ -102,8 +102,8 @@ TEST(Code, IsATermOfItsStepAndOfItsInterval) {
   EXPECT_NEAR(with.total.seconds - without.total.seconds, kCold, 1e-9);
 }
 
-// Steps find less in a cache that others use, the longer ago it is that they ran.
-TEST(CoTenantEviction, DrivesOutWhatLiesUntouchedMeanwhile) {
+// A step hits less in a cache with co-tenants, the longer ago it ran.
+TEST(CoTenantEviction, EvictsDataThatIsNotUsedMeanwhile) {
   const auto seconds_of = [](const std::vector<int>& programs, double gigabytes) {
     hwdesc::Target t = small_cpu(8, 2);
     hwdesc::MemoryLevel& last = t.profile.memory[2];
@@ -118,9 +118,9 @@ TEST(CoTenantEviction, DrivesOutWhatLiesUntouchedMeanwhile) {
   const std::vector<double> alone = seconds_of({0, 1}, 0), shared = seconds_of({0, 1}, 100),
                             slowly = seconds_of({0, 1}, 1e-3);
   EXPECT_GT(shared[0], 1.2 * alone[0]) << "a large product ran since";
-  EXPECT_NEAR(slowly[0], alone[0], 1e-9) << "hardly anything came in";
+  EXPECT_NEAR(slowly[0], alone[0], 1e-9) << "co-tenants filled hardly anything";
   EXPECT_NEAR(seconds_of({0, 0}, 100)[0], seconds_of({0, 0}, 0)[0], 1e-9)
-      << "small ones leave no time";
+      << "small ones take too little time";
 }
 
 }  // namespace

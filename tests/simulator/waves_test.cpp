@@ -1,5 +1,4 @@
-// What is different where lanes are threads: waves that load apart, have a part of their unit, and
-// wait.
+// What is different where lanes are threads: gathers of waves, occupancy, and stalls.
 #include <gtest/gtest.h>
 
 #include "hwdesc/parse.h"
@@ -26,11 +25,15 @@ execution:
   lanes: {{style: simt, modes: [{{width: 4}}]}}
   resident: {{per: unit, waves: 16, threads: 64, groups: 16}}
   issue: {{per: partition, rate: 1 /cycle@core}}
-pipes: [{{name: fma, per: partition, rate: {1} /cycle@core}}, {{name: lsu, per: partition, rate: {1} /cycle@core}}]
+pipes: [{{name: fma, per: partition, rate: {1} /cycle@core}}, {{name: lsu, per: partition,
+  rate: {1} /cycle@core}}]
 memory:
-  - {{name: shared, per: unit, managed: explicit, capacity: 32 KiB, latency: 25 cycles@core, bandwidth: {{read: 32 B/cycle@core}}, banks: {{count: 8, width: 4 B}}}}
-  - {{name: l1, per: unit, managed: automatic, capacity: 128 KiB, line: 64 B, transaction: 16 B, {2}}}
-  - {{name: dram, per: device, managed: explicit, capacity: 64 MiB, latency: 300 ns, line: 64 B, bandwidth: {{read: 20 GB/s}}}}
+  - {{name: shared, per: unit, managed: explicit, capacity: 32 KiB, latency: 25 cycles@core,
+     bandwidth: {{read: 32 B/cycle@core}}, banks: {{count: 8, width: 4 B}}}}
+  - {{name: l1, per: unit, managed: automatic, capacity: 128 KiB, line: 64 B, transaction: 16 B,
+     {2}}}
+  - {{name: dram, per: device, managed: explicit, capacity: 64 MiB, latency: 300 ns, line: 64 B,
+     bandwidth: {{read: 20 GB/s}}}}
 compute: [{{op: fma, dtype: f32, pipe: fma, latency: 6 cycles@core}}]
 apis: {{opencl: {{dialect: opencl, launch: {{stream: 1 us}}, group_start: 0 s}}}}
 )",
@@ -43,7 +46,7 @@ apis: {{opencl: {{dialect: opencl, launch: {{stream: 1 us}}, group_start: 0 s}}}
   return t;
 }
 
-TEST(Waves, LoadWhatLiesApartWithOneInstruction) {
+TEST(Waves, GatherWithOneInstruction) {
   const ir::Program rows = walk(64, 1, 4, "j"), columns = walk(64, 1, 4, "j", "j, i");
   const model::Machine m = machine(waves(2));
   const lower::Counts c = model::closed_form(columns);
@@ -51,17 +54,15 @@ TEST(Waves, LoadWhatLiesApartWithOneInstruction) {
   const auto of = [&](const ir::Program& p, const char* name) {
     return term(simulator::estimate(p, m, {}, {}), name);
   };
-  EXPECT_DOUBLE_EQ(of(columns, "vector"), of(rows, "vector"))
-      << "no lane is moved by another instruction";
+  EXPECT_DOUBLE_EQ(of(columns, "vector"), of(rows, "vector")) << "no further instruction per lane";
   EXPECT_DOUBLE_EQ(of(columns, "issue"), of(rows, "issue"));
-  EXPECT_NEAR(of(columns, "load"), 64 * 64 * 16 / 64e9, 1e-12)
-      << "each lane a transfer of the nearest cache";
+  EXPECT_NEAR(of(columns, "load"), 64 * 64 * 16 / 64e9, 1e-12) << "one L1 access per lane";
   EXPECT_NEAR(of(rows, "load"), 64 * 16 / 2e9, 1e-12);
 }
 
-// A product by two waves of rows, copies of both operands side by side: one operand's row is read a
-// word a step, the same for all threads.
-TEST(Waves, LoadNeighboursAsOneWhereTheCompilerJoinsThem) {
+// A product by two waves of rows, copies of both operands: one operand's row is read a word a step,
+// the same for all threads.
+TEST(Waves, MergeNeighbouringLoadsWhereTheCompilerDoes) {
   const auto times_fewer = [](int64_t k, const char* rows, int words, int waves = 2) {
     ir::Program p = product(16, 64, k, 64, 4, "[0, 1]");
     p.workers = {waves, 1, 1};
@@ -79,11 +80,11 @@ TEST(Waves, LoadNeighboursAsOneWhereTheCompilerJoinsThem) {
   EXPECT_EQ(times_fewer(8, "[0, 1]", 2), 2);
   EXPECT_EQ(times_fewer(8, "[0, 1]", 1), 1);
   EXPECT_EQ(times_fewer(6, "[0, 1]", 4), 1) << "rows begin anywhere";
-  EXPECT_EQ(times_fewer(8, "[1, 0]", 4), 1) << "steps lie apart";
+  EXPECT_EQ(times_fewer(8, "[1, 0]", 4), 1) << "steps are not contiguous";
   EXPECT_EQ(times_fewer(8, "[0, 1]", 4, 1), 1) << "the loop of a lone wave is not unrolled";
 }
 
-TEST(Waves, HaveOneOfEachPart) {
+TEST(Waves, HaveOneOfEachPartition) {
   const ir::Program p = walk(64, 1, 4, "j");  // a group, of one wave
   const auto body = [&](int partitions) {
     hwdesc::Target t = waves(partitions);
@@ -96,7 +97,7 @@ TEST(Waves, HaveOneOfEachPart) {
       << "its wave loads half as fast";
 }
 
-TEST(Waves, WaitAsOnOtherChipsWhereNobodyHasMeasured) {
+TEST(Waves, StallAsOnOtherChipsWhereUnmeasured) {
   const ir::Program p = walk(64, 1, 4, "j");
   const hwdesc::Target unknown = waves(2, "bandwidth: {read: 64 B/cycle@core}");
   const model::Machine m = machine(unknown);
@@ -110,8 +111,8 @@ TEST(Waves, WaitAsOnOtherChipsWhereNobodyHasMeasured) {
   EXPECT_EQ(std::find(known.assumed.begin(), known.assumed.end(), path), known.assumed.end());
 }
 
-// A matrix of 64 x 512 is walked in eight groups of 64 columns, each four times: what one of them
-// takes stays, what several at a time take does not.
+// Eight groups of 64 columns each scan a matrix of 64 x 512 four times. One group's footprint stays
+// cached, several concurrent ones do not.
 TEST(Waves, OfSeveralGroupsShareACache) {
   const ir::Program p = product(8, 512, 64, 64, 4);
   model::Machine m = machine(waves(2));
@@ -124,9 +125,9 @@ TEST(Waves, OfSeveralGroupsShareACache) {
   EXPECT_DOUBLE_EQ(read(8), read(4)) << "a unit has four of them";
 }
 
-// Every group of two rows reads all columns of a matrix, which the cache of all units does not
-// hold: those that run at the same time read it together.
-TEST(Waves, OfAllUnitsReadTogether) {
+// Every group of two rows reads all columns of a matrix that exceeds the shared cache. Concurrent
+// groups fetch it once.
+TEST(Waves, OfConcurrentGroupsShareTheirReads) {
   const ir::Program p = parsed(R"yaml(schema: assay/program/1
 name: product
 graph:
@@ -135,7 +136,8 @@ graph:
   inputs: [t0, t1]
   outputs: [t2]
   nodes:
-    - {name: product, op: matmul, out: "t2[m, n]", axes: {m: 8, n: 512, k: 64}, combine: sum, body: "t0[m, k] * t1[k, n]"}
+    - {name: product, op: matmul, out: "t2[m, n]", axes: {m: 8, n: 512, k: 64}, combine: sum,
+       body: "t0[m, k] * t1[k, n]"}
 layouts: {t0: "[0, 1]", t1: "[0, 1]", t2: "[0, 1]"}
 tiles:
   - {memory: l1, extent: {m: 2, n: 64, k: 64}, order: [m, n]}
@@ -173,7 +175,7 @@ TEST(Waves, OfSomeGroupsBeginWhileOthersRun) {
   EXPECT_NEAR(seconds_of(1e-3), 4e-3 + 1e-6, 1e-9) << "and a launch";
 }
 
-TEST(Waves, OfALargerGroupMeetAsLateAsTheProfileSays) {
+TEST(Waves, OfALargerGroupPayTheProfilesBarrier) {
   hwdesc::Target t = waves(2);
   EXPECT_EQ(model::group_barrier_of(machine(t), 4), 0) << "nothing is known";
   const auto barrier = [](double threads, double seconds) {
@@ -194,19 +196,19 @@ TEST(Waves, OfALargerGroupMeetAsLateAsTheProfileSays) {
                                              {8.0, 70.0},
                                              {16.0, 70.0}})
     EXPECT_NEAR(model::group_barrier_of(m, waves_of_a_group) * 1e9, ns, 1e-9) << waves_of_a_group;
-  // A staged product of four waves meets at each step.
+  // A staged product of four waves has a barrier at each step.
   ir::Program p = product(32, 64, 64, 64, 4, "[0, 1]");
   p.workers = {4, 1, 1};
   model::Machine one_size = m;
   one_size.wide_barriers.clear();
-  const double meetings = model::closed_form(p).barriers / 4;  // of a group; there is one group
-  ASSERT_GT(meetings, 0);
+  const double barriers = model::closed_form(p).barriers / 4;  // of a group; there is one group
+  ASSERT_GT(barriers, 0);
   EXPECT_NEAR(term(simulator::estimate(p, m, {}, {}), "stalled waves") -
                   term(simulator::estimate(p, one_size, {}, {}), "stalled waves"),
-              meetings * 20e-9, 1e-12);
+              barriers * 20e-9, 1e-12);
 }
 
-TEST(Waves, HaveCopiesOfLaterStagesUnderWay) {
+TEST(Waves, OverlapCopiesOfLaterStages) {
   ir::Program p = product(32, 64, 64, 64, 4, "[0, 1]");
   const model::Machine m = machine(waves(2));
   const double one = simulator::estimate(p, m, {}, {}).seconds;

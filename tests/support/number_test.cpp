@@ -1,4 +1,4 @@
-// Both ways of reading a double agree: value, where reading stopped, and what is refused.
+// from_chars and strtod agree on the value, the end of reading and the errors.
 #include "support/number.h"
 
 #include <gtest/gtest.h>

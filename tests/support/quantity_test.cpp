@@ -1,4 +1,4 @@
-// Quantities: what reads, what prints, and the whole text of each complaint.
+// Quantities: parsing, printing, and the whole text of each error.
 #include "support/quantity.h"
 
 #include <gtest/gtest.h>

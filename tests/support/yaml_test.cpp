@@ -1,4 +1,4 @@
-// The strict reader: places, and every kind of hostile text.
+// The strict YAML reader: places, and hostile text.
 #include "support/yaml.h"
 
 #include <gtest/gtest.h>

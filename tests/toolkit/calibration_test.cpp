@@ -1,5 +1,4 @@
-// Calibrations of models whose errors are known: what is fitted, what it is worth for others, and
-// its file.
+// Calibrations of models with known errors: the fit, its transfer to other operators, and its file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +25,7 @@ const hwdesc::Profile& small_profile() {
   return profile;
 }
 
-// The program that is chosen for an operator, as a journal keeps it.
+// The compiler's choice for an operator, as in a journal.
 std::string program_of(const std::string& op) {
   CompileOptions options;
   options.build = false;
@@ -76,20 +75,20 @@ const std::vector<Truth> kTruths = {{"matmul m=32 n=32 k=32", 1.5, 0.1},
 TEST(Calibrate, FindsTheFactorAndTheSpreadOfEachClass) {
   const Result<Calibration> c = calibrate(operators_of(kTruths, 200, 1));
   ASSERT_TRUE(c.ok()) << render(c.diags());
-  ASSERT_EQ(c->classes.size(), 3U) << "two classes and what is for any other";
+  ASSERT_EQ(c->classes.size(), 3U) << "two classes, and `any`";
   const Correction &matmul = c->classes.at("matmul"), &relu = c->classes.at("relu");
   EXPECT_NEAR(matmul.factor, 1.5, 0.03);
   EXPECT_NEAR(relu.factor, 0.8, 0.03);
   EXPECT_EQ(matmul.programs, 400);
   EXPECT_EQ(matmul.operators, 2);
   EXPECT_EQ(c->programs, 800);
-  // 19 in 20 of uniform errors of +-0.1 lie above -0.09, which the model's interval has at ln 0.6.
+  // 19 in 20 uniform errors of +-0.1 lie above -0.09; the model's interval ends at ln 0.6.
   EXPECT_NEAR(matmul.below, 0.09 / -std::log(0.6), 0.05);
   EXPECT_NEAR(matmul.above, 0.09 / std::log(1.5), 0.05);
   EXPECT_NEAR(relu.above, 0.27 / std::log(1.5), 0.08);
 }
 
-// Nine in ten of times that were not fitted lie within, in narrower intervals than the model's.
+// Nine in ten unfitted times lie within intervals that are narrower than the model's.
 TEST(Calibrate, HoldsForOtherTimesOfTheSameOperators) {
   const Result<Calibration> c = calibrate(operators_of(kTruths, 200, 1));
   ASSERT_TRUE(c.ok()) << render(c.diags());
@@ -113,12 +112,11 @@ TEST(Calibrate, AnOperatorIsJudgedByTheOthersAlone) {
   const Result<Validation> others = calibrated_by_others(v);
   ASSERT_TRUE(others.ok()) << render(others.diags());
   const Score s = score_of(*others);
-  EXPECT_NEAR(*s.operators[2].all.bias, -0.5, 0.03) << "no other operator told of the factor 2";
-  EXPECT_NEAR(*s.operators[0].all.bias, 0, 0.05)
-      << "and the odd one hardly counts for what another one tells";
+  EXPECT_NEAR(*s.operators[2].all.bias, -0.5, 0.03) << "no other operator has the factor 2";
+  EXPECT_NEAR(*s.operators[0].all.bias, 0, 0.05) << "one outlier hardly changes the others' fit";
 }
 
-TEST(Calibrate, FewTimesSayLittle) {
+TEST(Calibrate, FewTimesChangeLittle) {
   std::vector<OperatorRows> operators = operators_of({{"matmul m=32 n=32 k=32", 1, 0.1}}, 400, 1);
   std::mt19937 rng(3);
   operators.push_back(rows_of({"relu n=1000", 2, 0}, 2, rng));
@@ -128,7 +126,7 @@ TEST(Calibrate, FewTimesSayLittle) {
       << "two against ten of all";
 }
 
-TEST(Calibrate, WrongProgramsAndNeighboursSayNothing) {
+TEST(Calibrate, WrongProgramsAndNeighboursDoNotCount) {
   std::vector<OperatorRows> operators = operators_of(kTruths, 20, 1);
   const Calibration before = *calibrate(operators);
   ProgramRow odd = operators[0].rows[1];
@@ -170,7 +168,7 @@ TEST(CalibrationFile, ReadsBackAsWritten) {
   EXPECT_EQ(parse_calibration(print_calibration(fitted), "c.yaml")->classes, fitted.classes);
 }
 
-TEST(CalibrationFile, FaultsHaveTheirPlaces) {
+TEST(CalibrationFile, ReportsFaultsWithTheirPlaces) {
   const std::string right = print_calibration(made_up());
   const auto faults = [&](const std::string& what, const std::string& by) {
     std::string text = right;
@@ -191,7 +189,7 @@ TEST(CalibrationFile, FaultsHaveTheirPlaces) {
   EXPECT_FALSE(parse_calibration("", "c.yaml").ok());
 }
 
-TEST(Calibration, AnEstimateOfAnUnknownClassIsCorrectedAsAnyIs) {
+TEST(Calibration, CorrectsAnUnknownClassAsAny) {
   model::Estimate e;
   e.seconds = 1;
   e.low = 0.5;
@@ -205,7 +203,7 @@ TEST(Calibration, AnEstimateOfAnUnknownClassIsCorrectedAsAnyIs) {
   EXPECT_DOUBLE_EQ(sum_of(both).low, any.low + matmul.low);
 }
 
-TEST(Calibration, OfAnotherApiIsRefusedOfAnotherProfileNoted) {
+TEST(Calibration, RefusesAnotherApiAndNotesAnotherProfile) {
   Calibration c = made_up();
   EXPECT_TRUE(has_error(misfits(c, small_profile(), "opencl")));
   EXPECT_FALSE(has_error(misfits(c, small_profile(), "cpp")));

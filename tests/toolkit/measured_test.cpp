@@ -1,7 +1,6 @@
-// Predictions for the library's GPUs, whose values come from data sheets and papers, against times
-// that others measured on the real ones: of programs that other compilers generated for the same
-// operators, and of libraries. Whoever looks for better programs than ours finds them; a prediction
-// far off is one of a wrong model, or of a program nobody would run.
+// Predictions against times on real devices. Profiles of the library's GPUs come from data sheets
+// and papers; their times are published ones, of libraries and of other compilers' programs for the
+// same operators. Our programs differ from theirs, so medians are bounded, not single errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -45,10 +45,10 @@ double predicted(const std::string& op, const std::string& profile) {
   return compiled.ok() ? compiled->total.seconds : 0;
 }
 
-// predicted / measured - 1 per operator's name; the middle of their sizes, which is printed with
-// the means.
+// predicted / measured - 1, per operator's name.
 using ErrorsOf = std::map<std::string, std::vector<double>>;
 
+// The median of |error|, which is printed with the means.
 double middle(const ErrorsOf& errors, const std::string& name) {
   std::vector<double> sizes;
   double sum = 0, bias = 0;
@@ -94,7 +94,7 @@ TEST(Measured, AV100RunsDeepBenchAsFastAsPredicted) {
   }
   EXPECT_LT(middle(errors, "matmul"), 0.15);
   EXPECT_LT(middle(errors, "conv"), 0.2);
-  EXPECT_LT(middle(errors, "conv 1 x 1 / 2"), 0.25) << "what is read with gaps";
+  EXPECT_LT(middle(errors, "conv 1 x 1 / 2"), 0.25) << "strided reads";
 }
 
 TEST(Measured, LibrariesTakeAsLongAsPredicted) {
@@ -110,15 +110,20 @@ TEST(Measured, LibrariesTakeAsLongAsPredicted) {
     EXPECT_LT(middle(errors, std::string("v100 ") + op), 0.2);
     EXPECT_LT(middle(errors, std::string("a100 ") + op), 0.2);
   }
-  // Ours takes several passes over the rows, the library's kernels take one.
-  for (const char* op : {"softmax", "layer_norm"}) {
-    EXPECT_LT(middle(errors, std::string("v100 ") + op), 1);
-    EXPECT_LT(middle(errors, std::string("a100 ") + op), 1);
+  // Our programs take several passes over the rows, the library's kernels one. So they must be
+  // predicted slower. The bounds are a quarter above the present errors.
+  const std::pair<const char*, double> row_operators[] = {{"v100 softmax", 0.92},
+                                                          {"a100 softmax", 0.92},
+                                                          {"v100 layer_norm", 0.64},
+                                                          {"a100 layer_norm", 0.55}};
+  for (const auto& [name, most] : row_operators) {
+    EXPECT_LT(middle(errors, name), most) << name;
+    EXPECT_GT(*mean(errors.at(name)), 0) << name;
   }
 }
 
-// What a journal of ours says of the model: errors of the first choices and of the model's best
-// tenth, per operator how programs are ordered and what its choice costs.
+// Figures of a journal: errors of the first choices and of the model's best tenth; per operator the
+// rank correlation and the regret.
 struct Judged {
   size_t operators = 0;
   std::vector<double> first, best, ranks, regrets;
@@ -135,10 +140,10 @@ Judged judged(const std::string& profile, const std::string& journal) {
   out.operators = again->operators.size();
   for (const OperatorRows& o : again->operators) {
     std::vector<double> predicted, measured;
-    double chosen = 0, quickest = std::numeric_limits<double>::infinity();
+    double chosen = 0, fastest = std::numeric_limits<double>::infinity();
     for (const ProgramRow& r : o.rows) {
       EXPECT_FALSE(r.wrong) << o.name << ": " << r.parameters;
-      quickest = std::min(quickest, r.measured);
+      fastest = std::min(fastest, r.measured);
       if (r.first) chosen = r.measured;
       if (r.drawn == Drawn::neighbour) continue;
       const double error = std::abs(r.estimate.seconds / r.measured - 1);
@@ -154,13 +159,13 @@ Judged judged(const std::string& profile, const std::string& journal) {
       out.covered += within ? 1 : 0;
     }
     out.ranks.push_back(*spearman(predicted, measured));
-    out.regrets.push_back(chosen / quickest);
+    out.regrets.push_back(chosen / fastest);
   }
   return out;
 }
 
-// Programs of ours on a real GPU, whose times nothing was fitted to: others of other draws were. Of
-// thirteen operators.
+// Our programs for thirteen operators on a GPU. Nothing was fitted to these times, but to times of
+// other draws.
 TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
   const Judged j = judged("nvidia/h200", "h200.journal");
   ASSERT_EQ(j.operators, 13u);
@@ -171,8 +176,8 @@ TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
   EXPECT_GE(j.covered, 0.85 * j.all);
 }
 
-// And on a processor, with few neighbours. The model's intervals were fitted to these and five sets
-// of times of another machine, its slots to earlier ones.
+// And on a CPU with few co-tenants. The model's intervals were fitted to these times and to five
+// sets of another machine, its issue slots to earlier ones.
 TEST(Measured, AZen4RunsProgramsAsFastAsPredicted) {
   const Judged j =
       judged(std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/zen4.yaml", "zen4.journal");

@@ -1,4 +1,4 @@
-// Packing against ir::physical_offset, which is what kernels address with.
+// Packing against ir::physical_offset, by which kernels address.
 #include "toolkit/packing.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A directory that is gone when the test ends.
+// A directory that exists until the test ends.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Rank statistics against their definitions in other forms: differences of ranks and inversions for
-// permutations, sizes of tied groups for ties.
+// Rank statistics against other forms of their definitions: differences of ranks and inversions of
+// permutations, and sizes of tied groups.
 #include "toolkit/statistics.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Suites: those of the library, and what is refused.
+// The suites of the library, and invalid ones.
 #include "toolkit/suite.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// The bench on a made-up device: kernels are interpreted, times are what the test says, one kernel
-// writes wrong values.
+// The bench on a fake device: it interprets kernels, takes the test's times, and writes wrong
+// values in one kernel.
 #include "toolkit/validate_bench.h"
 
 #include <gmock/gmock.h>
@@ -12,14 +12,14 @@
 #include "compiler/compile.h"
 #include "compiler/passes/place.h"
 #include "lower/legal.h"
-#include "tests/toolkit/scripted_device.h"
+#include "tests/probe/scripted_device.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_score.h"
 
 namespace assay::toolkit {
 namespace {
 
-struct Made {  // what the device does with kernel i
+struct Made {  // behaviour of kernel i
   double seconds = 10e-6;
   bool wrong = false;
   bool silent = false;  // writes nothing
@@ -66,8 +66,7 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
       arguments.emplace_back(whole.begin() + b.offset / int64_t{sizeof(float)}, whole.end());
       places.insert(b.offset % compiler::kPage);
     }
-    EXPECT_EQ(places.size(), arguments.size())
-        << "they begin at places of their own in their pages";
+    EXPECT_EQ(places.size(), arguments.size()) << "they begin at different offsets in their pages";
     const auto ran = codegen::interpret(kernels_[k], arguments);
     if (!ran) return ran.diags();
     if (made_[k].wrong) arguments.back()[arguments.back().size() / 2] += 0.5F;
@@ -123,8 +122,7 @@ Prepared prepared(const std::string& op) {
   Prepared p;
   p.target = *target_of(*load_profile("generic/x86-avx512-2core"), "");
   p.machine = *model::prepare(p.target);
-  p.tile_graph =
-      compiler::problems_of(*compiler::parse_operator(op), p.target, p.machine).tile_graphs.at(0);
+  p.tile_graph = compiler::tile_graphs_of(*compiler::parse_operator(op), p.target)->parts.at(0);
   return p;
 }
 
@@ -190,7 +188,7 @@ TEST(TrialBench, MeasuresWhatTheDeviceTakesAndFindsWrongValues) {
     EXPECT_DOUBLE_EQ(trials[i].row.measured, device.made[i].seconds) << i;
     EXPECT_EQ(trials[i].row.wrong, i == 2 || i == 4) << i;
   }
-  EXPECT_EQ(device.launches[7], 2) << "one to look at the values, one sample: it is awfully slow";
+  EXPECT_EQ(device.launches[7], 2) << "one check, one sample: it is very slow";
   EXPECT_GE(device.launches[0], 3 * 50) << "samples of a millisecond";
 }
 
@@ -220,23 +218,24 @@ TEST(TrialBench, VisitsMeetMoreThanOneStateOfAHost) {
   EXPECT_DOUBLE_EQ(trials[0].row.quick, 10e-6);
   EXPECT_DOUBLE_EQ(trials[0].row.measured, 15e-6) << "a quarter of the way from the fastest";
   EXPECT_DOUBLE_EQ(trials[0].row.slow, 40e-6);
-  EXPECT_EQ(trials[1].row.samples, 1) << "awfully slow: in the first visit alone";
+  EXPECT_EQ(trials[1].row.samples, 1) << "very slow: in the first visit alone";
 }
 
-// A burst goes ahead of each round, another of each sample.
-TEST(TrialBench, SaysHowFastMultiplyAddsRanBeforeTheSamplesThatCount) {
+// A burst precedes each round and each sample.
+TEST(TrialBench, RecordsTheMultiplyAddRateBeforeTheSamplesThatCount) {
   const Prepared p = prepared("relu n=100");
   TrialDrawer drawer(p.tile_graph, p.target, p.machine, 1);
   std::vector<Trial> trials = drawer.draw(some_choice(p), 1);
   ASSERT_EQ(trials.size(), 1U);
   const Expected expected = *expect(p.tile_graph.problem.graph, 1);
   const auto rate_with = [&](std::vector<double> bursts) {
-    test::ScriptedDevice scripted(std::move(bursts));
-    const Result<std::unique_ptr<HostState>> pace = HostState::load(scripted, p.target, "");
+    probe::test::ScriptedDevice scripted(std::move(bursts));
+    const Result<std::unique_ptr<probe::HostState>> host =
+        probe::HostState::load(scripted, p.target, "");
     MadeDevice device;
     BenchOptions options;
     options.repeat = 3;
-    options.pace = pace->get();
+    options.host = host->get();
     Result<TrialBench> bench = TrialBench::load(device, p.target, trials, expected, options);
     EXPECT_TRUE(bench.ok() && bench->measure().empty());
     return trials[0].row.fma_rate;
@@ -247,12 +246,12 @@ TEST(TrialBench, SaysHowFastMultiplyAddsRanBeforeTheSamplesThatCount) {
   EXPECT_DOUBLE_EQ(
       rate_with({1e-4, 1e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 2e-4}),
       steady / 2)
-      << "all but one held up: those count, too";
+      << "all but one slow: those count, too";
 }
 
-// One of two visits meets units on dies of their own: those samples do not count beside three
-// others, and are said to be disturbed.
-TEST(TrialBench, WhatIsMeasuredWhileUnitsAreApartIsDisturbed) {
+// One of two visits meets cross-die placement. Its samples count as disturbed, and are not used
+// where there are three others.
+TEST(TrialBench, CrossDieSamplesAreDisturbed) {
   Prepared p = prepared("relu n=100");
   for (hwdesc::MemoryLevel& l : p.target.profile.memory)
     if (l.name == "l2") l.bandwidth.dirty_remote_read.value = hwdesc::Bandwidth{10e9, ""};
@@ -260,13 +259,14 @@ TEST(TrialBench, WhatIsMeasuredWhileUnitsAreApartIsDisturbed) {
   std::vector<Trial> trials = drawer.draw(some_choice(p), 1);
   ASSERT_EQ(trials.size(), 1U);
   const Expected expected = *expect(p.tile_graph.problem.graph, 1);
-  test::ScriptedDevice scripted({1e-4});
-  const Result<std::unique_ptr<HostState>> pace = HostState::load(scripted, p.target, "");
-  ASSERT_TRUE(pace.ok());
+  probe::test::ScriptedDevice scripted({1e-4});
+  const Result<std::unique_ptr<probe::HostState>> host =
+      probe::HostState::load(scripted, p.target, "");
+  ASSERT_TRUE(host.ok());
   MadeDevice device;
   BenchOptions options;
   options.repeat = 9;
-  options.pace = pace->get();
+  options.host = host->get();
   Result<TrialBench> bench = TrialBench::load(device, p.target, trials, expected, options);
   ASSERT_TRUE(bench.ok());
   ASSERT_EQ(bench->look(), Diags{});
@@ -274,12 +274,12 @@ TEST(TrialBench, WhatIsMeasuredWhileUnitsAreApartIsDisturbed) {
   ASSERT_EQ(bench->visit(3), Diags{});
   bench->conclude();
   EXPECT_EQ(trials[0].row.disturbed, 0);
-  const int near = trials[0].row.samples;
-  scripted.script.elsewhere = 4;
+  const int shared = trials[0].row.samples;
+  scripted.script.cross_die_ratio = 4;
   device.made.at(0).seconds = 30e-6;
   ASSERT_EQ(bench->visit(9), Diags{});
   bench->conclude();
-  EXPECT_EQ(trials[0].row.samples, near);
+  EXPECT_EQ(trials[0].row.samples, shared);
   EXPECT_DOUBLE_EQ(trials[0].row.slow, 10e-6);
   EXPECT_GT(trials[0].row.disturbed, 0.2);
 }

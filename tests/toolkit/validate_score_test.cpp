@@ -1,4 +1,4 @@
-// What scores say of models whose errors are known, and that a journal gives back what was written.
+// Scores of models with known errors; a journal reads back as written.
 #include "toolkit/validate_score.h"
 
 #include <gmock/gmock.h>
@@ -33,8 +33,8 @@ ProgramRow row(int i, double measured, double predicted, double half_width) {
   return r;
 }
 
-// Twenty programs, each `ratio` times its measured time in prediction; the first choice is the
-// fastest but for one neighbour that takes 0.8 of it.
+// Twenty programs, predicted at `ratio` times their measured time. The first choice is the fastest
+// but for one neighbour, which takes 0.8 of its time.
 Validation of_ratio(double ratio) {
   Validation v;
   v.suite = "made-up";
@@ -64,7 +64,7 @@ TEST(Score, AModelThatIsRight) {
   EXPECT_NEAR(*s.kendall_good_median, 1, 1e-12);
   EXPECT_NEAR(*s.all.coverage, 1, 1e-12);
   EXPECT_NEAR(*s.all.half_width, 0.25, 1e-12);
-  EXPECT_NEAR(*s.regret_geomean, 1 / 0.8, 1e-12) << "neighbours of the best count for regret";
+  EXPECT_NEAR(*s.regret_geomean, 1 / 0.8, 1e-12) << "neighbours count for regret";
   EXPECT_EQ(s.all.programs, 40) << "and for nothing else";
   EXPECT_EQ(s.operators[0].good, 6) << "20 .. 30 us";
   EXPECT_EQ(s.measured, 42);
@@ -79,15 +79,15 @@ TEST(Score, AModelThatIsTwiceTooSlowStillRanks) {
   EXPECT_NEAR(*s.all.coverage, 0, 1e-12);
 }
 
-TEST(Score, PaceIsTheMedianOfThoseThatKnowIt) {
+TEST(Score, MultiplyAddRatioIsTheMedianOfKnownRates) {
   Validation v = of_ratio(1);
-  EXPECT_DOUBLE_EQ(*score_of(v).pace, 1.1) << "1.00 to 1.20";
+  EXPECT_DOUBLE_EQ(*score_of(v).multiply_add_ratio, 1.1) << "1.00 to 1.20";
   for (OperatorRows& o : v.operators)
     for (size_t i = 0; i < 16; ++i) o.rows[i].fma_rate = 0;
-  EXPECT_DOUBLE_EQ(*score_of(v).pace, 1.18) << "1.16 to 1.20";
+  EXPECT_DOUBLE_EQ(*score_of(v).multiply_add_ratio, 1.18) << "1.16 to 1.20";
   for (OperatorRows& o : v.operators)
     for (ProgramRow& r : o.rows) r.fma_rate = 0;
-  EXPECT_FALSE(score_of(v).pace);
+  EXPECT_FALSE(score_of(v).multiply_add_ratio);
 }
 
 TEST(Score, WrongProgramsAreCountedAndLeftOut) {
@@ -102,7 +102,7 @@ TEST(Score, WrongProgramsAreCountedAndLeftOut) {
   EXPECT_NEAR(*s.operators[0].regret, 1, 1e-12) << "a wrong program is not the best";
 }
 
-TEST(Score, RegimesPartTheProgramsByMeasuredTime) {
+TEST(Score, RegimesDivideTheProgramsByMeasuredTime) {
   Validation v = of_ratio(1);
   for (OperatorRows& o : v.operators)
     for (size_t i = 0; i < o.rows.size(); ++i) o.rows[i].measured *= i < 5 ? 0.1 : i < 10 ? 1 : 10;
@@ -163,7 +163,7 @@ void expect_same(const OperatorRows& a, const OperatorRows& b) {
   }
 }
 
-TEST(Journal, GivesBackWhatIsDoneAndDropsTheRest) {
+TEST(Journal, ReadsBackDoneOperatorsAndDropsTheRest) {
   const ScratchDirectory dir;
   const std::string path = dir.at("t.journal");
   const Validation v = of_ratio(1.25);
@@ -189,7 +189,7 @@ TEST(Journal, GivesBackWhatIsDoneAndDropsTheRest) {
   expect_same((*again)[0], v.operators[0]);
 }
 
-TEST(Journal, OfAnotherRunIsRefused) {
+TEST(Journal, RefusesTheJournalOfAnotherRun) {
   const ScratchDirectory dir;
   const std::string path = dir.at("t.journal");
   ASSERT_TRUE(ValidationJournal::start(path, identity(), {}).ok());

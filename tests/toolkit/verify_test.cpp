@@ -1,4 +1,4 @@
-// The verdict on results: exact bounds where sums of products allow them.
+// Verdicts on results: exact bounds for sums of products.
 #include "toolkit/verify.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(Verify, NotANumberIsWrong) {
   EXPECT_TRUE(std::isinf(v.max_relative_error));
 }
 
-TEST(Verify, WhatDoesNotExistMustNotBeFound) {
+TEST(Verify, AnUndefinedReferenceNeedsNaN) {
   const double none = std::nan("");
   EXPECT_EQ(compare({{std::nanf(""), 1}}, {{none, 1}}, {}).wrong, 0);
   EXPECT_DOUBLE_EQ(compare({{std::nanf(""), 1}}, {{none, 2}}, {}).max_relative_error, 0.5);

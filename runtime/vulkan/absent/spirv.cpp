@@ -1,5 +1,4 @@
-// In place of vulkan/spirv.cpp where a build has no glslang: no Vulkan device is usable, and this
-// is why.
+// Replaces vulkan/spirv.cpp in builds without glslang: no Vulkan device is usable then.
 #include "runtime/vulkan/spirv.h"
 
 namespace assay::runtime::vulkan {

@@ -1,5 +1,5 @@
-// The program for 64-bit Arm, run by an emulator: it starts, it sees what is there, and from the
-// same observations it writes the bytes that the program for this machine writes.
+// The program for 64-bit Arm, run by an emulator: it starts, lists devices, and from the same
+// observations writes the same bytes as the program for this machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ Outcome native(const std::vector<std::string>& arguments) {
   return run_program(ASSAY_PROBE_BINARY, arguments);
 }
 
-TEST_F(Aarch64, SaysWhichItIs) {
+TEST_F(Aarch64, PrintsVersionAndHelp) {
   const Outcome o = emulated({"--version"});
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.out, native({"--version"}).out);

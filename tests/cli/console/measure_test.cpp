@@ -1,4 +1,4 @@
-// Where a probe leaves what it found, and what an earlier one is called.
+// The places of a probe's results, and of an earlier probe's.
 #include "cli/console/measure.h"
 
 #include <gmock/gmock.h>
@@ -37,8 +37,7 @@ TEST(ProbePlaces, AFileStaysAFile) {
   EXPECT_EQ(places_of(dir.at("p.yml")).profile, dir.at("p.yml"));
   std::ofstream(dir.at("there")) << "x";
   const Diags wrong = prepare_places(places_of(dir.at("there")));
-  ASSERT_EQ(wrong.size(), 1U)
-      << "a file whose name is no profile's may be anything: it is not written over";
+  ASSERT_EQ(wrong.size(), 1U) << "a file that may not be a profile is not overwritten";
   EXPECT_EQ(wrong[0].file, dir.at("there"));
 }
 
@@ -53,7 +52,7 @@ TEST(ProbePlaces, ADirectoryHoldsProfileObservationsAndReport) {
   EXPECT_EQ(places_of(dir.at("new.yaml") + "/").profile, dir.at("new.yaml/profile.yaml"));
 }
 
-TEST(ProbePlaces, WhatCanNotBeMadeIsSaidBeforeTheWork) {
+TEST(ProbePlaces, ReportsUnwritablePlacesBeforeTheWork) {
   const ScratchDirectory dir;
   std::ofstream(dir.at("file")) << "x";
   EXPECT_FALSE(prepare_places(places_of(dir.at("file") + "/inside/")).empty());
@@ -77,7 +76,7 @@ TEST(ProbePlaces, AnEarlierProbeIsItsDirectoryOrItsObservations) {
   EXPECT_FALSE(measure_again(dir.at("nowhere")).ok());
 }
 
-TEST(ProbePlaces, WhatIsKeptCanBeInferredFromAgain) {
+TEST(ProbePlaces, KeptObservationsCanBeInferredFromAgain) {
   const ScratchDirectory dir;
   const std::string from = made_journal(dir.at("loose"));
   const auto result = measure_again(from);
@@ -92,7 +91,7 @@ TEST(ProbePlaces, WhatIsKeptCanBeInferredFromAgain) {
   EXPECT_TRUE(file_exists(places.profile));
   for (const auto& entry : fs::recursive_directory_iterator(dir.at("out")))
     EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos)
-        << entry.path() << " was left behind";
+        << entry.path() << " was not removed";
 }
 
 }  // namespace

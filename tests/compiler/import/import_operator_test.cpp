@@ -1,4 +1,4 @@
-// The other operators: products, normalisations, elementwise, and those that move elements.
+// Products, normalisations, elementwise operators, and those that move elements.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -273,7 +273,7 @@ TEST(ImportReshape, KeepsTheOrderOfElements) {
   }
 }
 
-TEST(ImportReshape, OnesComeAndGoAsPlainAxes) {
+TEST(ImportReshape, AddsAndDropsOnesAsPlainAxes) {
   ModelBuilder m;
   m.input("x", {1, 6, 1, 1}).output("y");
   m.node("Flatten", {"x"}, {"y"});

@@ -1,5 +1,5 @@
-// Operators that the operator test data of ONNX (tests/conformance) does not have or has in one
-// form only: normalisations of newer opsets, integers at run time, einsum, transposed convolutions.
+// Operators that ONNX's test data (tests/conformance) lacks or has in one form only: normalisations
+// of newer opsets, integers at run time, einsum, transposed convolutions.
 #include <algorithm>
 #include <cmath>
 
@@ -190,9 +190,9 @@ TEST(ImportResize, AntialiasWidensTheKernel) {
   expect_near(m.run(), {4.0 / 8, 3, 1}, 1e-5);
 }
 
-// Every place has weights: of millions the import would never end. What is not resized may be as
-// long as it likes.
-TEST(ImportResize, OfWhatIsTooLongIsRefused) {
+// Every output along a resized dimension has weights, so their number is limited. Dimensions that
+// are not resized have no limit.
+TEST(ImportResize, TooLongDimensionsAreRefused) {
   ModelBuilder m(18);
   m.input("x", {6}, Floats(6)).weights("scales", {1}, {1e6}).output("y");
   m.node("Resize", {"x", "", "scales"}, {"y"}).set("mode", "linear");
@@ -248,7 +248,7 @@ TEST(ImportIntegers, FoldAsTheyRun) {
   }
 }
 
-TEST(ImportGather, AtIndicesKnownAtRunTime) {
+TEST(ImportGather, IndicesAtRunTime) {
   ModelBuilder m;
   m.weights("table", {3, 2}, {1, 2, 3, 4, 5, 6})
       .input("ids", {4}, {2, 0, -1, 1}, TensorProto::INT64)
@@ -274,7 +274,7 @@ TEST(ImportGather, IsALookup) {
   EXPECT_EQ(ir::print_node(g, g.nodes[0]), "y[i0, i1, i2] = table[i0, ids[i1, i2]]");
 }
 
-TEST(ImportGather, OfUnevenConstantPlacesInComputedData) {
+TEST(ImportGather, UnevenConstantIndicesOfComputedData) {
   ModelBuilder m;
   m.input("x", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}).integers("ids", {3, 0, 1}).output("y");
   m.node("Gather", {"x", "ids"}, {"y"});
@@ -292,7 +292,7 @@ TEST(ImportGatherElements, IsALookup) {
   EXPECT_EQ(m.import().value().nodes[0].axes.size(), 2u);
 }
 
-TEST(ImportGatherNd, OnePlaceIsALookupTwoAreASelection) {
+TEST(ImportGatherNd, OneDimensionIsALookupTwoAreASelection) {
   ModelBuilder one, two;
   one.input("x", {2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
       .input("ids", {2, 1}, {2, -3}, TensorProto::INT64)
@@ -344,7 +344,7 @@ TEST(ImportNarrow, RefusesWhatF32CanNotHold) {
             std::string::npos);
 }
 
-TEST(ImportNarrow, OnlyF32IsLeft) {
+TEST(ImportNarrow, EveryTensorBecomesF32) {
   ModelBuilder m;
   m.input("x", {2}, {1, 3}).integers("n", {2}).output("y").output("z");
   m.node("Less", {"x", "x"}, {"l"});

@@ -32,8 +32,7 @@ void set_window(NodeBuilder node, const Case& c) {
   if (c.dh != 1 || c.dw != 1) node.set("dilations", Shape{c.dh, c.dw});
 }
 
-// f(image row, image column, kernel row, kernel column) over the window; rows and columns may lie
-// outside.
+// f(image row, image column, kernel row, kernel column) over the window; it may reach outside.
 template <class F>
 void each_in_window(const Case& c, int64_t y, int64_t x, F f) {
   for (int64_t r = 0; r < c.kh; ++r)
@@ -107,7 +106,7 @@ TEST(ImportPool, LikeNaiveLoops) {
   }
 }
 
-TEST(ImportPool, CeilModeCountsWhatIsThere) {
+TEST(ImportPool, CeilModeCountsElementsInsideOnly) {
   ModelBuilder m;
   m.input("x", {1, 1, 1, 6}, {1, 2, 3, 4, 5, 6}).output("y");
   m.node("AveragePool", {"x"}, {"y"})

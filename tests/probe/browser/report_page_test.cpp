@@ -1,5 +1,5 @@
-// The report opened in a headless Chromium: no complaint, every chart drawn, wide and narrow, light
-// and dark. Skipped where there is no Chromium. ASSAY_SCREENSHOTS=<directory> keeps the pictures.
+// The report in a headless Chromium: no errors, every chart drawn, wide and narrow, light and dark.
+// Skipped without Chromium. ASSAY_SCREENSHOTS=<directory> keeps the pictures.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "probe/report/report.h"
-#include "tests/probe/made_report.h"
+#include "tests/probe/synthetic_report.h"
 #include "tests/toolkit/scratch_directory.h"
 
 namespace assay::probe::test {
@@ -30,7 +30,7 @@ std::optional<std::string> browser() {
   return std::nullopt;
 }
 
-// What faults there are, from before the first script of the page on.
+// Collects errors from before the first script of the page on.
 constexpr const char* kWatch =
     "<script>window.faults = [];\n"
     "addEventListener('error', e => faults.push(String(e.message)));\n"
@@ -38,22 +38,29 @@ constexpr const char* kWatch =
     "=> { faults.push(a.join(' ')); say(...a); }; }\n"
     "</script>\n";
 
-// Of every canvas: pixels in a colour of its data inside the plot, elements that lie there, and
-// whether the page is wider than the screen.
+// For every canvas: pixels in a colour of its data inside the plot, elements inside it, and whether
+// the page is wider than the screen.
 constexpr const char* kLook = R"js(<script>
 addEventListener('load', () => {
-  const near = (data, i, c) => Math.abs(data[i] - c[0]) + Math.abs(data[i + 1] - c[1]) + Math.abs(data[i + 2] - c[2]) < 90;
+  const near = (data, i, c) =>
+      Math.abs(data[i] - c[0]) + Math.abs(data[i + 1] - c[1]) + Math.abs(data[i + 2] - c[2]) < 90;
   const rgb = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
   const seen = [...document.querySelectorAll('canvas')].map(canvas => {
     const chart = Chart.getChart(canvas);
     if (!chart) return {title: canvas.getAttribute('aria-label'), coloured: 0, inside: 0};
     const area = chart.chartArea, ratio = canvas.width / canvas.clientWidth;
-    const image = canvas.getContext('2d').getImageData(area.left * ratio, area.top * ratio, area.width * ratio, area.height * ratio).data;
-    const colours = chart.data.datasets.map(d => d.pointBackgroundColor || d.borderColor || d.pointBorderColor || d.backgroundColor).map(rgb);
+    const image = canvas.getContext('2d').getImageData(
+        area.left * ratio, area.top * ratio, area.width * ratio, area.height * ratio).data;
+    const colour = d => d.pointBackgroundColor || d.borderColor || d.pointBorderColor ||
+        d.backgroundColor;
+    const colours = chart.data.datasets.map(colour).map(rgb);
     let coloured = 0, inside = 0;
-    for (let i = 0; i < image.length; i += 4) if (image[i + 3] > 40 && colours.some(c => near(image, i, c))) ++coloured;
+    for (let i = 0; i < image.length; i += 4)
+      if (image[i + 3] > 40 && colours.some(c => near(image, i, c))) ++coloured;
     chart.data.datasets.forEach((d, k) => chart.getDatasetMeta(k).data.forEach(e => {
-      if (e.x >= area.left - 1 && e.x <= area.right + 1 && e.y >= area.top - 1 && e.y <= area.bottom + 1) ++inside;
+      if (e.x >= area.left - 1 && e.x <= area.right + 1 && e.y >= area.top - 1 &&
+          e.y <= area.bottom + 1)
+        ++inside;
     }));
     return {title: canvas.getAttribute('aria-label'), coloured, inside};
   });
@@ -133,7 +140,7 @@ TEST_P(ReportPage, EveryChartIsDrawn) {
   const auto chromium = browser();
   if (!chromium) GTEST_SKIP() << "no Chromium here: scripts/bootstrap.sh --browser installs one";
   const ScratchDirectory dir;
-  const Observations all = made_observations(kHostile);
+  const Observations all = synthetic_observations(kHostile);
   const auto profile = infer(all);
   ASSERT_TRUE(profile.ok());
   const std::string file = dir.at("report.html"), picture = dir.at("report.png");

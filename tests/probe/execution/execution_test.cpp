@@ -1,4 +1,4 @@
-// What simulated chips execute with, found by the experiments about it alone.
+// How simulated chips execute, found by the experiments on it alone.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -81,7 +81,7 @@ TEST_P(Operations, OfEveryTypeCostWhatTheyCost) {
       others, chip.found({"clock", "fma", "waves", "units", "operations", "types"}, 8), kNear));
 }
 
-TEST_P(Operations, InOneStepCostWhatTheyCost) {
+TEST_P(Operations, AtomicOnesCostWhatTheyCost) {
   const Chip chip(text_of(GetParam()));
   hwdesc::Profile only = chip.truth;
   std::erase_if(only.compute,
@@ -91,7 +91,7 @@ TEST_P(Operations, InOneStepCostWhatTheyCost) {
       kNear));
 }
 
-TEST_P(Operations, AreFetchedAtFullSpeedAsFarAsTheCacheOfCodeReaches) {
+TEST_P(Operations, AreFetchedAtFullSpeedWithinTheInstructionCache) {
   const Chip chip(text_of(GetParam()));
   const hwdesc::Knee found = chip.found({"clock", "code"}, 3).execution.code;
   ASSERT_TRUE(found.from.known()) << found.from.note;
@@ -109,10 +109,9 @@ std::string changed(std::string text, const std::string& from, const std::string
 const std::vector<std::string> kMeeting = {"clock", "fma",       "waves",
                                            "units", "residency", "barrier"};
 
-// Each group adds and looks: either takes 220 ticks, or as long as the turns of 10 ticks that all
-// groups take at the one number. Twice 20 ns for their own lanes; and the loop, which is an
-// addition and five issues.
-TEST(Barriers, AmongAllTakeWhatAddingAndLookingTake) {
+// Each group increments and polls. Either takes 220 cycles, or the serialised 10 cycles of every
+// group at one address. Twice 20 ns for its own lanes; and the loop, an addition and five issues.
+TEST(Barriers, AmongAllCostAdditionsAndPolls) {
   const Chip chip(changed(text_of("waves"), "slots: 320", "slots: 1600"));
   const hwdesc::Profile found = chip.found(kMeeting, 5);
   const std::vector<hwdesc::BarrierPoint>& points = found.apis.at(0).coresident_barrier;
@@ -130,9 +129,9 @@ TEST(Barriers, AmongAllTakeWhatAddingAndLookingTake) {
   EXPECT_FALSE(found.apis.at(0).device_barrier.known()) << "every step of a plan is a launch";
 }
 
-// The kernel of barriers takes a register more of a thread than the one that counts groups: two of
-// 16 on a unit wait for room, and those that look for them give up.
-TEST(Barriers, OfMoreGroupsThanRunAtOnceAreUnknownAndEnd) {
+// The barrier kernel needs a register more than the one that counts groups. Two of 16 groups on a
+// unit are not resident, and those that poll for them give up.
+TEST(Barriers, OfMoreGroupsThanAreResidentAreUnknownAndEnd) {
   const Chip chip(changed(changed(text_of("waves"), "count: 32768", "count: 5120"),
                           "granule: {regs: 8", "granule: {regs: 1"));
   const std::vector<hwdesc::BarrierPoint> points =
@@ -144,7 +143,7 @@ TEST(Barriers, OfMoreGroupsThanRunAtOnceAreUnknownAndEnd) {
   EXPECT_TRUE(points[3].time.known()) << points[3].time.note;
 }
 
-// As it is, and by another driver, which does not tell registers.
+// Once as it is, and once by another driver, which does not report registers.
 class Waves : public ::testing::TestWithParam<const char*> {
  protected:
   static std::string text() {
@@ -155,7 +154,7 @@ class Waves : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(Waves, AreAsManyAtOnceAsFit) {
+TEST_P(Waves, AreResidentWhereTheyFit) {
   const Chip chip(text());
   const hwdesc::Profile found =
       chip.found({"clock", "fma", "waves", "units", "residency", "registers"}, 6);
@@ -170,8 +169,8 @@ TEST_P(Waves, AreAsManyAtOnceAsFit) {
   };
   holds(is.registers.count, truth.registers.count);
   holds(is.registers.per_thread_max, truth.registers.per_thread_max);
-  // A value without one is loaded and stored, an instruction each; registers that hold addresses
-  // find no room either.
+  // A spilled value is loaded and stored, an instruction each; registers of addresses are spilled,
+  // too.
   ASSERT_TRUE(is.registers.spill.known()) << is.registers.spill.note;
   EXPECT_NEAR(is.registers.spill.value->v, 2 / truth.issue.rate.value->v,
               0.15 * 2 / truth.issue.rate.value->v);
@@ -181,7 +180,7 @@ TEST_P(Waves, AreAsManyAtOnceAsFit) {
     EXPECT_NE(std::string(GetParam()), "cuda") << is.registers.granule.regs.note;
 }
 
-TEST_P(Waves, GoBothWaysAndMeet) {
+TEST_P(Waves, DivergeAndSynchronise) {
   const Chip chip(text());
   const hwdesc::Profile found = chip.found({"clock", "fma", "waves", "units", "branches"}, 5);
   const hwdesc::Lanes& lanes = found.execution.lanes;

@@ -10,7 +10,7 @@ namespace {
 
 using namespace hwdesc;
 
-// Elements per tick.
+// Elements per cycle.
 double rate(const Profile& p, const ComputeOp& c) {
   for (const Pipe& pipe : p.pipes)
     if (pipe.name == c.pipe && pipe.rate.known() && c.slots.known())

@@ -1,5 +1,5 @@
-// Does a probe of a simulated chip give back what it executes with: operations by type, widths,
-// registers, residency?
+// Does a probe of a simulated chip find how it executes: operations by type, widths, registers,
+// residency?
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace assay::probe::testing {
 
-// Of every operation that the truth knows slots and latency of: rates per unit and latencies that
-// are further apart than `tolerance`, and operations that were not found.
+// Of every operation with known slots and latency: rates per unit and latencies that differ by more
+// than `tolerance`, and operations that were not found.
 std::vector<std::string> wrong_operations(const hwdesc::Profile& truth,
                                           const hwdesc::Profile& found, double tolerance);
 

@@ -1,7 +1,9 @@
-// A probe loses nothing, whatever fails: drivers that return errors, crash, hang or lie, a probe
-// and workers that are killed, Ctrl-C. What had been journalled stays byte for byte, --resume
-// brings what is missing, and the profile is the undisturbed one's within its intervals.
-// ASSAY_FAULTS says how many, ASSAY_FIRST_FAULT from which on; each of them is the same every time.
+// A probe loses nothing under faults: drivers that return errors, crash, hang or lie, killed probes
+// and workers, Ctrl-C. The journal stays byte for byte, --resume adds what is missing, and the
+// profile is the undisturbed one's within its intervals.
+//
+// ASSAY_FAULTS is the number of faults, ASSAY_FIRST_FAULT the first one; each of them is
+// reproducible.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -52,8 +54,8 @@ const Undisturbed& undisturbed() {
   return once;
 }
 
-// What it says and the undisturbed one does not: a fault may cost values, it makes none.
-std::vector<std::string> made_up(const hwdesc::Profile& found, bool all) {
+// Values that the undisturbed profile does not have: a fault may cost values, but adds none.
+std::vector<std::string> spurious_values(const hwdesc::Profile& found, bool all) {
   std::vector<std::string> out;
   for (const hwdesc::Difference& d : hwdesc::diff(undisturbed().profile, found)) {
     const bool missing = d.right.empty() || (d.right == "unknown" && d.left != "unknown");
@@ -68,7 +70,7 @@ struct Fault {
   std::string name;
   std::string effect;                          // of the chip; "": none
   std::function<void(Probing&)> disturb = {};  // while it runs
-  int times = 1;                               // that it is disturbed, going on in between
+  int times = 1;                               // disturbances, each followed by a resumed probe
   const char* patience = "90s";
 };
 
@@ -114,8 +116,8 @@ Fault fault_of(int i, std::mt19937& random) {
       return effect("error", i % 16 < 8 ? run() : 0.01);
     case 6: {
       Fault hang = effect("hang", 200 + run());
-      hang.patience =
-          "6s";  // others may look hung to it on a machine at work: they are gone on with, too
+      // on a busy machine other experiments may look hung; they are resumed, too
+      hang.patience = "6s";
       return hang;
     }
     default:
@@ -132,24 +134,24 @@ void disturb(const Fault& fault, const Bed& bed) {
     const int code = probing.wait();
     EXPECT_THAT(code, ::testing::AnyOf(kDone, kUnavailable, kInterrupted, 128 + SIGKILL))
         << probing.said();
-    EXPECT_TRUE(bed.journal().starts_with(before)) << "what was journalled is gone";
+    EXPECT_TRUE(bed.journal().starts_with(before)) << "journalled lines are lost";
     if (code != kDone) continue;
-    EXPECT_THAT(made_up(parsed(bed.profile()), false), ::testing::IsEmpty());
+    EXPECT_THAT(spurious_values(parsed(bed.profile()), false), ::testing::IsEmpty());
   }
 }
 
-// The fault is over, and the probe goes on.
+// The fault is over, and the probe is resumed.
 void go_on(const Bed& bed) {
   const std::string before = whole_lines(bed.journal());
   bed.set_fault("");
   Probing probing(bed, !before.empty());
   ASSERT_EQ(probing.wait(), kDone) << probing.said();
-  EXPECT_TRUE(bed.journal().starts_with(before)) << "what was journalled is gone";
+  EXPECT_TRUE(bed.journal().starts_with(before)) << "journalled lines are lost";
   const auto all = parse_journal(bed.journal(), "journal");
   ASSERT_TRUE(all.ok()) << render(all.diags());
   for (const Ending& e : all->endings)
     EXPECT_TRUE(all->finished(e.experiment)) << e.experiment << ": " << e.reason;
-  EXPECT_THAT(made_up(parsed(bed.profile()), true), ::testing::IsEmpty());
+  EXPECT_THAT(spurious_values(parsed(bed.profile()), true), ::testing::IsEmpty());
 }
 
 int number(const char* variable, int otherwise) {
@@ -170,7 +172,7 @@ TEST(Faults, AreSurvivedAndNothingIsLost) {
   }
 }
 
-// Times that are never right are no numbers: the probe says so and ends.
+// Times that are always wrong give no numbers: the probe reports it and ends.
 TEST(Faults, AClockThatAlwaysLiesIsAnError) {
   const Bed bed("kind: lies, at: 0.98");
   Probing probing(bed, false);
@@ -180,13 +182,13 @@ TEST(Faults, AClockThatAlwaysLiesIsAnError) {
   EXPECT_EQ(bed.profile(), "");
 }
 
-// What was lied about now and then was taken again, and the profile says so.
-TEST(Faults, ALieNowAndThenIsSaid) {
+// Occasional wrong times were measured again, and the profile says so.
+TEST(Faults, OccasionalWrongTimesAreReported) {
   const Bed bed("kind: lies, at: 0.03");
   Probing probing(bed, false);
   ASSERT_EQ(probing.wait(), kDone) << probing.said();
   EXPECT_THAT(bed.profile(), ::testing::HasSubstr("samples were taken again"));
-  EXPECT_THAT(made_up(parsed(bed.profile()), false), ::testing::IsEmpty());
+  EXPECT_THAT(spurious_values(parsed(bed.profile()), false), ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `assay-probe` as a process that can be killed, on a simulated chip whose faults come and go.
+// `assay-probe` as a process that can be killed, on a simulated chip with switchable faults.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace assay::probe::testing {
 
-// A chip in a directory of its own, and what is probed of it.
+// A chip in a directory of its own, and its journal.
 class Bed {
  public:
   explicit Bed(const std::string& fault) { set_fault(fault); }

@@ -1,4 +1,4 @@
-// The journal as a file: what is in it stays, whatever happens to the disk, the directory or the
+// The journal as a file: it keeps its lines, whatever happens to the disk, the directory or the
 // writer.
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ class JournalFile : public testing::Test {
   const std::string fact_ = to_line("a", "b");
 };
 
-// In a process of its own; true: nothing failed there.
+// In a process of its own; true: it succeeded.
 bool in_child(const std::function<bool()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body() ? 0 : 1);
@@ -48,9 +48,9 @@ bool in_child(const std::function<bool()>& body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_F(JournalFile, GoesOnBehindTheLastWholeLine) {
+TEST_F(JournalFile, ResumesAfterTheLastWholeLine) {
   leave(fact_ + "\n{\"kind\":\"sam");
-  auto journal = Journal::go_on(directory_);
+  auto journal = Journal::resume(directory_);
   ASSERT_TRUE(journal.ok()) << render(journal.diags());
   EXPECT_EQ(text(), fact_ + "\n");
   EXPECT_TRUE(journal->append(fact_).empty());
@@ -66,13 +66,13 @@ TEST_F(JournalFile, BeginningAnewKeepsTheEarlierOne) {
   EXPECT_EQ(text(kEarlierJournal), "what was\n") << "an empty one is nothing to keep";
 }
 
-TEST_F(JournalFile, ThereIsNoneToGoOnWith) {
-  EXPECT_FALSE(Journal::go_on(directory_).ok());
+TEST_F(JournalFile, ThereIsNoneToResume) {
+  EXPECT_FALSE(Journal::resume(directory_).ok());
   EXPECT_THAT(render(read_journal(directory_).diags()),
               testing::HasSubstr("give the directory of an earlier probe"));
 }
 
-// A full disk cuts a line off in its middle.
+// A full disk truncates a line.
 TEST_F(JournalFile, AFullDiskIsAnErrorAndCostsNoWholeLine) {
   const auto write_until_full = [&] {
     ::signal(SIGXFSZ, SIG_IGN);
@@ -87,7 +87,7 @@ TEST_F(JournalFile, AFullDiskIsAnErrorAndCostsNoWholeLine) {
   ASSERT_TRUE(in_child(write_until_full));
   const size_t whole = (fact_.size() + 1) * (100 / (fact_.size() + 1));
   EXPECT_EQ(text().size(), whole) << text();
-  auto journal = Journal::go_on(directory_);  // there is room again
+  auto journal = Journal::resume(directory_);  // there is room again
   EXPECT_TRUE(journal->append(fact_).empty());
   EXPECT_TRUE(read_journal(directory_).ok());
 }
@@ -113,7 +113,7 @@ TEST_F(JournalFile, TwoProbesDoNotShareOne) {
       return !other.ok() && other.diags()[0].message.find("another probe") != std::string::npos;
     });
   };
-  EXPECT_TRUE(refused(Journal::go_on));
+  EXPECT_TRUE(refused(Journal::resume));
   EXPECT_TRUE(refused(Journal::begin));
   EXPECT_EQ(text(), fact_ + "\n");
 }
@@ -132,13 +132,13 @@ TEST_F(JournalFile, ChildrenDoNotHoldIt) {
            journal->append(fact_).empty();
   }));
   ASSERT_EQ(::read(ready[0], &orphan, sizeof orphan), ssize_t{sizeof orphan});
-  EXPECT_TRUE(Journal::go_on(directory_).ok());
+  EXPECT_TRUE(Journal::resume(directory_).ok());
   ::kill(orphan, SIGKILL);
   ::close(ready[0]);
   ::close(ready[1]);
 }
 
-TEST_F(JournalFile, WhatCanNotBeReadSaysWhereAndWhatToDo) {
+TEST_F(JournalFile, AnUnreadableOneSaysWhereAndWhatToDo) {
   leave(fact_ + "\nnonsense\n" + fact_ + "\n");
   const std::string wrong = render(read_journal(directory_).diags());
   EXPECT_THAT(wrong, testing::HasSubstr("journal.jsonl:2: error:"));

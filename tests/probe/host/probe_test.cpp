@@ -85,8 +85,8 @@ TEST(Probe, AShortOneIsPlausible) {
   std::filesystem::remove_all(directory);
 }
 
-// A probe killed on the way goes on where it was.
-TEST(Probe, GoesOnAfterAKill) {
+// A killed probe is resumed.
+TEST(Probe, ResumesAfterAKill) {
   const std::string directory = fresh_directory("killed");
   const pid_t child = ::fork();
   if (child == 0) {
@@ -113,8 +113,8 @@ TEST(Probe, GoesOnAfterAKill) {
   std::filesystem::remove_all(directory);
 }
 
-// Lanes that are threads. Mesa's driver for processors ends loops after 65535 iterations and says
-// nothing.
+// Lanes that are threads. Mesa's driver for processors ends loops after 65535 iterations without an
+// error.
 TEST(Probe, VulkanOnAProcessor) {
   const runtime::Found found = runtime::devices();
   const auto vulkan =
@@ -125,9 +125,9 @@ TEST(Probe, VulkanOnAProcessor) {
     GTEST_SKIP() << "no lavapipe here (Debian: mesa-vulkan-drivers)";
   const std::string directory = fresh_directory("vulkan");
   ProbeOptions options = short_probe(directory);
-  options.max_bytes = int64_t{1} << 30;  // more than it shows kernels of a buffer
+  options.max_bytes = int64_t{1} << 30;  // larger than the buffers that kernels may have
   options.only = {"checks", "clock", "line", "chase", "fma",
-                  "units",  "waves", "far",  "launch"};  // its compiler takes long for all
+                  "units",  "waves", "far",  "launch"};  // its compiler is slow
   const auto result = probe(vulkan->id, options);
   ASSERT_TRUE(result.ok()) << render(result.diags());
   const hwdesc::Profile& p = result->profile;
@@ -138,7 +138,7 @@ TEST(Probe, VulkanOnAProcessor) {
   EXPECT_EQ(p.execution.lanes.style, hwdesc::LaneStyle::simt);
   ASSERT_EQ(p.execution.lanes.modes.size(), 1u);
   EXPECT_EQ(p.execution.lanes.modes[0].width.value->v, vulkan->widths.at(0));
-  EXPECT_FALSE(p.clocks.at(0).max.known()) << "nobody says what its clock is";
+  EXPECT_FALSE(p.clocks.at(0).max.known()) << "its clock is unknown";
   ASSERT_EQ(p.apis.size(), 1u);
   ASSERT_TRUE(p.apis[0].limits.iterations.known());
   EXPECT_EQ(p.apis[0].limits.iterations.value->v, 65535);
@@ -151,7 +151,7 @@ TEST(Probe, VulkanOnAProcessor) {
       EXPECT_LE(o.value_at("bytes") * o.value_at("units", 1), allowed)
           << o.experiment << " " << o.what;
     }
-  // Whatever lies so far out is no nearer: beyond what it shows, a chase went round in a few lines.
+  // Beyond the largest buffer a chase would stay in a few lines, so far memory must not be faster.
   const std::vector<CurvePoint> curve =
       curve_of(select(result->observations, "chase", "chase"), Estimator::latency);
   EXPECT_GE(curve.back().bytes, allowed / 2);

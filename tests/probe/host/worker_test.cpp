@@ -17,14 +17,14 @@ Ending run(const Body& body, std::vector<std::string>& lines, double limit_s = 1
   return run_worker("made", body, [&](const std::string& l) { lines.push_back(l); }, {limit_s});
 }
 
-// Ended ones whose new parent does not ask for them run no more.
+// Zombies whose new parent does not reap them do not run.
 bool runs(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string number, name, state;
   return stat >> number >> name >> state && state != "Z";
 }
 
-TEST(Worker, HandsItsLinesOn) {
+TEST(Worker, ForwardsItsLines) {
   std::vector<std::string> lines;
   const Ending e = run(
       [](const Send& send) {
@@ -81,7 +81,7 @@ TEST(Worker, CanBeCancelled) {
   EXPECT_LT(e.seconds, 2);
 }
 
-// Compilers, and daemons that drivers start, hold the pipe open.
+// Compilers, and daemons that drivers start, keep the pipe open.
 TEST(Worker, EndsWithItsChildWhateverThatStarted) {
   std::vector<std::string> lines;
   const auto start_another = [] {
@@ -107,7 +107,7 @@ TEST(Worker, EndsWithItsChildWhateverThatStarted) {
 
 TEST(Worker, ATerminatedChildIsACrash) {
   std::vector<std::string> lines;
-  ::signal(SIGTERM, SIG_IGN);  // as a program that wants to end well may do
+  ::signal(SIGTERM, SIG_IGN);  // like a program that cleans up
   const Ending e = run(
       [](const Send&) -> std::string {
         ::raise(SIGTERM);

@@ -1,5 +1,5 @@
-// How memory is accessed, found on simulated chips: what they were made of, or an interval around
-// it, or unknown.
+// Memory access, found on simulated chips: the profile's values, an interval around them, or
+// unknown.
 #include <gtest/gtest.h>
 
 #include "tests/probe/virtual/found.h"
@@ -23,7 +23,7 @@ void expect_told(const hwdesc::Value<Q>& v, double truth) {
   testing::expect_told(v, truth, 0.03);
 }
 
-// Not told, but not ruled out either.
+// Not measured, but not contradicted.
 template <class Q>
 void expect_open(const hwdesc::Value<Q>& v, double truth) {
   ASSERT_TRUE(v.known() && v.low && v.high) << v.note;
@@ -32,9 +32,9 @@ void expect_open(const hwdesc::Value<Q>& v, double truth) {
   EXPECT_FALSE(v.note.empty());
 }
 
-TEST(AccessOfCores, misses_under_way) {
+TEST(AccessOfCores, outstanding_misses) {
   expect_open(level(found("access-core"), "l2").outstanding.lines,
-              9);  // at 16 ticks and 32 B a tick no more than 8 pass
+              9);  // at 16 cycles and 32 B a cycle no more than 8 are outstanding
   expect_told(level(found("access-core"), "dram").outstanding.lines, 7);
 }
 
@@ -43,7 +43,7 @@ TEST(AccessOfCores, ways) {
   EXPECT_EQ(level(found("access-core"), "l2").ways.value->v, 10);
 }
 
-// 96 entries, and 2048 in 8 ways: rows of some lengths crowd its sets.
+// 96 entries, and 2048 in 8 ways: rows of some lengths conflict in its sets.
 TEST(AccessOfCores, translation) {
   const hwdesc::Profile& p = testing::found_of(
       "generic/x86-avx512-2core", {"checks", "clock", "line", "tlb"}, int64_t{128} << 20);
@@ -78,19 +78,19 @@ TEST(AccessOfWaves, transfers) {
   EXPECT_GT(slots_across(found("access-waves")), 1.9);
 }
 
-TEST(AccessOfWaves, a_groups_own_memory) {
+TEST(AccessOfWaves, a_scratchpad) {
   const hwdesc::MemoryLevel& own = level(found("access-waves"), "local");
   expect_told(own.banks.count, 16);
   EXPECT_EQ(own.backed_by, "");
   EXPECT_EQ(level(found("access-emulated"), "local").backed_by, "dram");
 }
 
-TEST(AccessOfCores, what_stores_do) {
+TEST(AccessOfCores, write_policy) {
   EXPECT_EQ(level(found("access-core"), "l1").write, hwdesc::WritePolicy::allocate);
   EXPECT_EQ(level(found("access-core"), "l2").write, hwdesc::WritePolicy::allocate);
 }
 
-TEST(AccessOfWaves, what_stores_do) {
+TEST(AccessOfWaves, write_policy) {
   EXPECT_EQ(level(found("access-waves"), "l1").write, hwdesc::WritePolicy::through);
   EXPECT_EQ(level(found("access-waves"), "l2").write, hwdesc::WritePolicy::allocate);
   EXPECT_EQ(level(found("access-emulated"), "l1").write, hwdesc::WritePolicy::around);
@@ -101,7 +101,7 @@ TEST(AccessOfWaves, ways) {
   EXPECT_EQ(level(found("access-waves"), "l2").ways.value->v, 16);
 }
 
-TEST(AccessOfWaves, misses_under_way) {
+TEST(AccessOfWaves, outstanding_misses) {
   expect_told(level(found("access-waves"), "dram").outstanding.lines, 64);
 }
 

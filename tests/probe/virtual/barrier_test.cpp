@@ -1,5 +1,5 @@
-// A barrier among groups that run at once, on simulated chips whose lanes are threads: what it
-// costs there follows from what additions in one step and barriers of a group cost.
+// A barrier among resident groups, on simulated chips whose lanes are threads: its cost follows
+// from atomic additions and barriers of a group.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,17 +24,17 @@ simulated::Chip chip_of(const hwdesc::Profile& profile) {
   return *chip;
 }
 
-// A group adds and looks; either takes an addition's latency, or as long as the turns of all groups
-// at the one number. The group's own lanes meet before and behind. What is left is the loop: an
-// addition that the barrier waits for, and five issues (one for the first thread alone, two to see
-// whether all have come, two to go round).
+// A group increments and polls. Either takes an addition's latency, or the serialised additions of
+// all groups at one address. The group's own lanes have a barrier before and after. The rest is the
+// loop: an addition and five issues (one for the first thread alone, two for the comparison, two
+// for the branch).
 double barrier_ticks(const simulated::Chip& c, double groups) {
   constexpr double kIssues = 5;
   const double own = c.group_barriers.empty() ? simulated::defaults::kBarrier
                                               : c.group_barriers.front().second * c.clock;
   const double loop = c.modes.front().ops[static_cast<size_t>(ir::ValueOp::fma)].latency +
                       kIssues / c.modes.back().issue;
-  return 2 * std::max(c.atomic.latency.at(c.clock), groups * c.atomic.turn) + 2 * own + loop;
+  return 2 * std::max(c.atomic.latency.at(c.clock), groups * c.atomic.interval) + 2 * own + loop;
 }
 
 void expect_barriers(const std::string& profile, const hwdesc::Profile& truth) {
@@ -60,7 +60,7 @@ void expect_barriers(const std::string& profile, const hwdesc::Profile& truth) {
 
 class Barriers : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Barriers, TakeWhatAddingAndLookingTake) {
+TEST_P(Barriers, CostAdditionsAndPolls) {
   const auto profile = hwdesc::load_from_library(GetParam());
   ASSERT_TRUE(profile.ok()) << render(profile.diags());
   expect_barriers(GetParam(), *profile);

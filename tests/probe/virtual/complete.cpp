@@ -42,14 +42,14 @@ void fill(MemoryLevel& l, const simulated::Level& from, double hz) {
                turns = (1 / read + 1 / write) * from.copy_share;
   fill(l.bandwidth.copy, Bandwidth{2 / std::max(apart, turns) * hz, ""});
   const double both = (2 / read + 1 / write) * from.copy_share +
-                      (1 / read + 1 / write) * from.turn;  // a turn per pair
-  l.bandwidth.triad = {};  // a simulated memory goes by what reading, writing and copying take
+                      (1 / read + 1 / write) * from.turnaround;  // a turnaround per pair
+  l.bandwidth.triad = {};  // a simulated memory has the rates of reads, writes and copies
   if (from.memory)
     fill(l.bandwidth.triad, Bandwidth{3 / std::max({2 / read, 1 / write, both}) * hz, ""});
 }
 
-// By stores: a victim cache has what others gave up, and what they do not bring in they do not give
-// up.
+// By stores: a victim cache holds what others evicted, and they do not evict what they do not
+// allocate.
 bool passed_by(const std::vector<simulated::Level>& levels, const simulated::Level& l) {
   const auto gives = [&](const simulated::Level& before) {
     return &before < &l && before.allocates && !before.victim;
@@ -74,13 +74,13 @@ Profile completed(Profile profile, const std::string& effects) {
     if (level != chip->levels.end()) {
       if (passed_by(chip->levels, *level)) l.write = WritePolicy::through;
       fill(l, *level, chip->clock);
-      // Cores that foresee nothing wait for three streams' lines: what is reached then nobody says.
+      // Cores without prefetchers wait for three streams' lines: their rate is not known.
       if (!chip->threads && !parsed->prefetch) l.bandwidth.triad = {};
     } else if (!chip->scratch.exists || l.managed != Managed::explicit_ || l.per == "device" ||
                l.per == "host")
       continue;
     else if (l.backed_by.empty())
-      fill(l.latency, chip->scratch.latency);  // of other memory it is what the caches make of it
+      fill(l.latency, chip->scratch.latency);  // of another memory it is that of the caches
     kept.push_back(std::move(l));
   }
   profile.memory = std::move(kept);

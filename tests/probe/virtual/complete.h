@@ -1,5 +1,4 @@
-// A profile with what a simulated chip does where the profile says nothing: what a probe of that
-// chip is judged by.
+// A profile completed by the simulator's defaults: what a probe of that chip is compared with.
 #pragma once
 
 #include <string>
@@ -8,9 +7,8 @@
 
 namespace assay::probe::testing {
 
-// What the profile knows stays as it is; memories that plain loads do not reach, and those of no
-// use to kernels, go. `effects`: lines of an assay/virtual/1, of those that change what a level
-// does.
+// Known values stay; memories that plain loads do not reach, and unused ones, are removed.
+// `effects`: lines of an assay/virtual/1, of those that change a level.
 hwdesc::Profile completed(hwdesc::Profile profile, const std::string& effects = "");
 
 }  // namespace assay::probe::testing

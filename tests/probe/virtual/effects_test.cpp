@@ -1,5 +1,5 @@
-// Chips that do more than their profile says: what is found is right, or its interval holds the
-// truth, or it is unknown.
+// Chips with effects beyond their profile: each value is right, or its interval holds the truth, or
+// it is unknown.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <string>
 
 #include "probe/report/report.h"
+#include "tests/probe/virtual/chip_profile.h"
 #include "tests/probe/virtual/complete.h"
-#include "tests/probe/virtual/made_of.h"
 #include "tests/probe/virtual/probed.h"
 #include "tests/probe/virtual/truth.h"
 #include "tests/probe/virtual/with_effects.h"
@@ -38,14 +38,14 @@ std::ostream& operator<<(std::ostream& out, const Effect& e) { return out << e.n
 
 class Effects : public ::testing::TestWithParam<Effect> {};
 
-TEST_P(Effects, NothingWrongIsSaidWithoutDoubt) {
+TEST_P(Effects, NoWrongValueLooksCertain) {
   const Effect& e = GetParam();
   const testing::WithEffects chip(testing::chip_file(e.chip),
                                   std::string("noise: 0.03\n") + e.text);
   const auto result = testing::probed(e.name, chip.device(), small());
   ASSERT_TRUE(result.ok()) << render(result.diags());
   const std::string wrong = lines_of(testing::contradictions(
-      testing::completed(testing::made_of(e.chip), e.text), result->profile, 0.05));
+      testing::completed(testing::chip_profile(e.chip), e.text), result->profile, 0.05));
   EXPECT_TRUE(wrong.empty()) << wrong;
 }
 
@@ -79,7 +79,7 @@ TEST(Heat, AChipThatThrottlesInMidRunIsFoundAndTheReportShowsIt) {
   const auto result = testing::probed("heat", chip.device(), small());
   ASSERT_TRUE(result.ok()) << render(result.diags());
   const std::string wrong = lines_of(testing::contradictions(
-      testing::completed(testing::made_of("two-levels")), result->profile, 0.05));
+      testing::completed(testing::chip_profile("two-levels")), result->profile, 0.05));
   EXPECT_TRUE(wrong.empty()) << wrong;
   EXPECT_NEAR(drift(result->observations, "chase"), 0.6, 0.05)
       << "it was hot before the experiment, or not at all";

@@ -1,6 +1,5 @@
-// Ways of writing and of handing over. A chip whose compiler makes one instruction of a
-// multiply-add that is written one way, and two of any other: the way is found, and what is
-// measured after it is measured in it.
+// Forms of operations and of launches. A chip whose compiler makes one instruction of one form of
+// multiply-add, and two of any other: the form is found, and later experiments use it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +23,7 @@ TEST(Forms, are_found_and_used) {
   const hwdesc::Profile& p = found();
   EXPECT_THAT(p.apis.at(0).forms, Contains(Pair("fma.f32", "mad")));
   EXPECT_THAT(p.apis.at(0).forms, Contains(Pair("fma.f16", "a*b+c")))
-      << "the usual one is said where others are slower";
+      << "the first form is reported where others are slower";
   const auto fma = std::find_if(p.compute.begin(), p.compute.end(), [](const hwdesc::ComputeOp& c) {
     return c.op == "fma" && c.dtype == "f32";
   });
@@ -55,7 +54,7 @@ TEST(Launches, that_nothing_records_are_unknown) {
               ::testing::HasSubstr("records no launches: its profile knows no launch.graph"));
 }
 
-TEST(Forms, that_are_alike_are_not_spoken_of) {
+TEST(Forms, of_equal_speed_are_not_reported) {
   const hwdesc::Profile& p = testing::found_of(
       testing::chip_file("phone"), {"checks", "clock", "forms", "fma"}, int64_t{8} << 20);
   EXPECT_TRUE(p.apis.at(0).forms.empty());

@@ -1,5 +1,4 @@
-// What the probe finds of the small chips of this folder by some of its experiments, and how that
-// is held against what they were made of.
+// What some experiments find of the small chips of this folder, compared with the chips' profiles.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@
 #include <vector>
 
 #include "probe/probe.h"
-#include "tests/probe/virtual/made_of.h"
+#include "tests/probe/virtual/chip_profile.h"
 
 namespace assay::probe::testing {
 

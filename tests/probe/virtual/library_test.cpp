@@ -28,7 +28,7 @@ constexpr const char* kSuitable[] = {"amd/mi210",
                                      "nvidia/v100-pcie-16gb",
                                      "qualcomm/adreno-640"};
 
-// Why the others are not: no kernel of ours can be what probes them.
+// Why the others are not: no kernel of the probe runs on them.
 constexpr std::pair<const char*, const char*> kUnsuitable[] = {
     {"google/tpu-v3",
      "memories that code fills by movers of its own: no caches to find, and lanes that no kernel "

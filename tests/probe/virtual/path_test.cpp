@@ -1,4 +1,4 @@
-// Other ways to read memory, and latency under load, on simulated chips: what they were made of.
+// Constants, images and latency under load, on simulated chips.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,8 +69,7 @@ TEST(PathsOfWaves, images) {
   EXPECT_EQ(path(p, "texture").formats.size(), 9u);
 }
 
-// An Adreno 640: the cache of its texels is small, as fast as nothing else, and before the one of
-// buffers.
+// An Adreno 640: its texture cache is small, not faster than memory, and before the one of buffers.
 TEST(PathsOfWaves, a_real_chips_images) {
   const hwdesc::Profile& p = testing::found_of(
       "qualcomm/adreno-640",
@@ -79,15 +78,15 @@ TEST(PathsOfWaves, a_real_chips_images) {
   EXPECT_EQ(path(p, "texture").through.at(0), "texture_l1");
   expect_holds(level(p, "texture_l1").capacity, 1 << 10);
   expect_told(level(p, "texture_l1").line, 64, 0);
-  EXPECT_NEAR(path(p, "texture").latency.value->v / 585e6, 130.1e-9, 3e-9);  // ticks of its clock
+  EXPECT_NEAR(path(p, "texture").latency.value->v / 585e6, 130.1e-9, 3e-9);  // cycles of its clock
   expect_told(path(p, "texture").block.width, 16, 0);
   expect_told(path(p, "texture").block.height, 1, 0);
   EXPECT_THAT(path(p, "texture").latency.note, Not(HasSubstr("none of their own")));
   EXPECT_EQ(path(p, "texture").border.gives, hwdesc::Border::zero);
 }
 
-// The chase waits as long as the lines that all the others have under way take to pass: more than
-// alone, and the more the busier the memory is.
+// The chase waits for the outstanding lines of all others: longer than alone, and more so the
+// busier the memory is.
 void expect_loaded(const hwdesc::MemoryLevel& l, double alone) {
   ASSERT_TRUE(l.loaded_latency.half.known()) << l.loaded_latency.half.note;
   EXPECT_GT(l.loaded_latency.half.value->v, 0.97 * alone);

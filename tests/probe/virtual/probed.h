@@ -1,6 +1,5 @@
-// A probe of a simulated chip whose observations may be kept: with ASSAY_OBSERVATIONS=DIR they stay
-// in DIR/NAME, and what already lies there is judged without probing again. For those who change
-// how values are inferred.
+// A probe of a simulated chip whose observations may be kept. With ASSAY_OBSERVATIONS=DIR they stay
+// in DIR/NAME, and existing ones are judged without probing again. For changes of the inference.
 #pragma once
 
 #include <cstdlib>

@@ -10,8 +10,8 @@ namespace {
 
 using namespace hwdesc;
 
-constexpr double kOneLevel =
-    1.3;  // nearer in latency than that nobody tells two levels apart (probe/knee.h)
+// levels closer in latency can not be distinguished (probe/knee.h)
+constexpr double kOneLevel = 1.3;
 
 struct Range {
   double value = 0, low = 0, high = 0;  // 0: not known
@@ -46,7 +46,7 @@ class Comparison {
     return p.clocks.empty() ? Range{} : in(p.clocks[0].max, [](const Hertz& h) { return h.v; });
   }
   static double hertz(const Profile& p) { return hertz_of(p).value; }
-  // Of the whole device: `of` and what it lies in.
+  // Of the whole device: `of` and its parents.
   static double count(const Profile& p, const std::string& of) {
     double n = 1;
     if (of == "device") return n;
@@ -100,7 +100,7 @@ class Comparison {
     return in(v, [&](const Bandwidth& w) { return speed(p, w) * all * share; });
   }
 
-  // What loads go through, near to far; of what nobody tells apart the farther one.
+  // Levels of loads, near to far; of levels that can not be distinguished the farther one.
   static std::vector<const MemoryLevel*> path(const Profile& p) {
     std::vector<const MemoryLevel*> out;
     for (const MemoryLevel& l : p.memory) {
@@ -142,7 +142,7 @@ class Comparison {
     compare_bandwidth("triad", &MemoryBandwidth::triad, up_to(truth.size() - 1), *found.back());
   }
 
-  // Fewer levels than there are: each of them lies in the knee of one that says it is smeared.
+  // Fewer levels than the truth has: each of them is in the wide knee of another.
   void compare_joined(const std::vector<const MemoryLevel*>& truth,
                       const std::vector<const MemoryLevel*>& found) {
     for (size_t i = 0; i + 1 < truth.size(); ++i) {
@@ -156,8 +156,7 @@ class Comparison {
     }
   }
 
-  // `way`: the level of the truth last, those before it first: nothing comes faster than through
-  // them.
+  // `way`: the levels before it, then the level itself: data passes through all of them.
   void compare_level(const std::vector<const MemoryLevel*>& way, const MemoryLevel& f, bool last) {
     const MemoryLevel& t = *way.back();
     if (!last && (t.per == "device") != (f.per == "device"))
@@ -177,7 +176,7 @@ class Comparison {
     compare_bandwidth("read", &MemoryBandwidth::read, way, f);
   }
 
-  // No more than the levels on the way pass on, and the one pipe for loads and stores.
+  // No more than the levels before it transfer, and the one pipe for loads and stores.
   void compare_bandwidth(const char* what, const Value<Bandwidth> MemoryBandwidth::*of,
                          const std::vector<const MemoryLevel*>& way, const MemoryLevel& f) {
     Range least = total(truth_, *way.back(), way.back()->bandwidth.*of);
@@ -206,7 +205,7 @@ class Comparison {
     close(t->name + " latency", in_seconds(truth_, t->latency), in_seconds(found_, f->latency));
   }
 
-  // What is found of translation must be there; that nothing is found says nothing.
+  // Translation that was found must exist; what was not found is not compared.
   void compare_translation() {
     for (size_t i = 0; i < found_.tlb.size(); ++i) {
       const TlbLevel& f = found_.tlb[i];

@@ -1,4 +1,4 @@
-// What a probe found on a simulated chip against the profile the chip was made of.
+// What a probe found on a simulated chip, against the chip's profile.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace assay::probe::testing {
 
-// A line per difference: structure (units, lanes, levels, lines, sharing) must be the same,
-// capacities lie within the measured knee, rates and latencies within `tolerance`. What either side
-// does not know is not compared. Bandwidths are what reaches a unit: no more than the levels before
-// it pass on.
+// A line per difference. Structure (units, lanes, levels, lines, sharing) must be the same,
+// capacities within the measured knee, rates and latencies within `tolerance`. What either side
+// does not know is not compared. Bandwidths are those that reach a unit, limited by the levels
+// before.
 std::vector<std::string> differences(const hwdesc::Profile& truth, const hwdesc::Profile& found,
                                      double tolerance);
 
-// As that, but for a value that is further off its interval may hold the truth, and for levels that
-// are missing the knee of one that was found: what is wrong without saying so.
+// The same, but a value that differs by more may have an interval that holds the truth, and a
+// missing level a knee that does. Returns what is wrong and looks certain.
 std::vector<std::string> contradictions(const hwdesc::Profile& truth, const hwdesc::Profile& found,
                                         double tolerance);
 

@@ -1,10 +1,10 @@
-// The probe against simulated chips: what it finds is what they were made of.
+// The probe against simulated chips: it finds their profiles.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "tests/probe/virtual/chip_profile.h"
 #include "tests/probe/virtual/complete.h"
-#include "tests/probe/virtual/made_of.h"
 #include "tests/probe/virtual/probed.h"
 #include "tests/probe/virtual/truth.h"
 #include "tests/probe/virtual/with_effects.h"
@@ -21,8 +21,8 @@ TEST_P(Chips, AreFoundAsTheyAre) {
   const auto result = testing::probed(GetParam(), chip.device(), options);
   ASSERT_TRUE(result.ok()) << render(result.diags());
   EXPECT_TRUE(result->warnings.empty()) << render(result->warnings);
-  const std::vector<std::string> wrong =
-      testing::differences(testing::completed(testing::made_of(GetParam())), result->profile, 0.05);
+  const std::vector<std::string> wrong = testing::differences(
+      testing::completed(testing::chip_profile(GetParam())), result->profile, 0.05);
   std::string all;
   for (const std::string& w : wrong) all += "\n  " + w;
   EXPECT_TRUE(wrong.empty()) << all;

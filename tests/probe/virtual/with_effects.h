@@ -1,4 +1,4 @@
-// A simulated chip with effects, in a file of its own for as long as a test needs it.
+// A simulated chip with effects, in a file that lives as long as a test needs it.
 #pragma once
 
 #include <unistd.h>

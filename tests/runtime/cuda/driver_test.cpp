@@ -1,5 +1,5 @@
-// What is handed to a CUDA driver, and what is said when it fails: on a driver of our own (host/).
-// Each case is a process of its own, since a driver is loaded once per process.
+// Calls to the CUDA driver, and messages when it fails, with the tests' own driver (host/). Each
+// case runs in a child process, since a driver is loaded once per process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 #include <sstream>
 #include <string>
 
-#include "codegen/kernels.h"
-#include "codegen/narrow_reference.h"
 #include "hwdesc/target.h"
-#include "runtime/child.h"
 #include "runtime/cuda/module.h"
-#include "runtime/host.h"
+#include "tests/codegen/kernels.h"
+#include "tests/codegen/narrow_reference.h"
+#include "tests/runtime/child.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -52,7 +52,7 @@ std::string absences() {
   return out;
 }
 
-TEST(CudaDriver, lists_its_devices_with_what_they_are) {
+TEST(CudaDriver, lists_its_devices_with_facts) {
   EXPECT_EQ(said({},
                  [] {
                    for (const DeviceInfo& d : devices().devices)
@@ -64,7 +64,7 @@ TEST(CudaDriver, lists_its_devices_with_what_they_are) {
             "the host in a GPU's place, cuda, 1, 17179869184");
 }
 
-TEST(CudaDriver, without_a_fault_all_is_well) { EXPECT_EQ(said({}, load_it), "loaded"); }
+TEST(CudaDriver, succeeds_without_faults) { EXPECT_EQ(said({}, load_it), "loaded"); }
 
 TEST(CudaDriver, builds_for_the_newest_architecture_the_device_runs) {
   const std::string log = ::testing::TempDir() + "cuda_options." + std::to_string(::getpid());
@@ -77,7 +77,7 @@ TEST(CudaDriver, builds_for_the_newest_architecture_the_device_runs) {
                                                                  // compiler knows 80 and 90
 }
 
-// A second load takes everything from the cache, and the module still runs.
+// A second load is served from the cache, and its module runs.
 TEST(CudaDriver, builds_a_kernel_once) {
   EXPECT_EQ(
       said({},
@@ -111,8 +111,8 @@ TEST(CudaDriver, reports_registers_and_stack) {
             "plus_one: 40 registers, 16 bytes");
 }
 
-// Launches in their order; queues that touch are one range; group memory as the kernel needs it.
-TEST(CudaDriver, is_handed_launches_in_order_with_their_groups_threads_and_memory) {
+// Adjacent queues are one range; group memory is what the kernel needs.
+TEST(CudaDriver, gets_launches_in_order_with_groups_threads_and_memory) {
   const std::string log = ::testing::TempDir() + "cuda_launches." + std::to_string(::getpid());
   const std::string said_it = said({}, [&] {
     Host host;
@@ -144,9 +144,9 @@ TEST(CudaDriver, is_handed_launches_in_order_with_their_groups_threads_and_memor
             "launch groups 6 threads 16 bytes 65536 first 0\n");
 }
 
-// Each launch finds its own constants, though both read them at one place, and is busy from when
-// they are there.
-TEST(CudaDriver, constants_are_put_where_the_kernel_reads_them_before_each_launch) {
+// Each launch reads its own constants, although both use one variable. `busy` begins when they have
+// been filled.
+TEST(CudaDriver, constants_are_filled_before_each_launch) {
   const std::string log = ::testing::TempDir() + "cuda_constants." + std::to_string(::getpid());
   EXPECT_EQ(
       said({},
@@ -207,7 +207,7 @@ TEST(CudaDriver, a_build_failure_shows_log_file_and_line) {
               MatchesRegex("/.*/failed/[0-9a-f]*.cu:2:5: error: .*"));
 }
 
-TEST(CudaDriver, code_that_it_does_not_take_names_kernel_and_remedy) {
+TEST(CudaDriver, rejected_code_names_kernel_and_hint) {
   EXPECT_THAT(said({{"FAIL_IMAGE", "1"}}, load_it),
               AllOf(HasSubstr("kernel 'plus_one': cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU"),
                     HasSubstr("hint: the runtime compiler is newer")));
@@ -230,9 +230,8 @@ TEST(CudaDriver, out_of_memory_says_how_much) {
             HasSubstr("hint: "), HasSubstr("a smaller one fits")));
 }
 
-// A kernel that breaks the context does so for good: what was read before is kept, what is read
-// behind it is no value.
-TEST(CudaDriver, a_context_that_breaks_gives_no_values_and_says_so) {
+// A kernel that breaks the context does so for good: earlier reads stay valid, later ones give NaN.
+TEST(CudaDriver, a_broken_context_gives_errors_and_no_values) {
   const std::string text = said({{"FAIL_AFTER", "2"}}, [] {
     Host host;
     host.options().guarded = false;
@@ -281,25 +280,24 @@ TEST(CudaDriver, without_its_compiler_a_device_says_where_to_get_one) {
             HasSubstr("hint: scripts/nvrtc.sh")));
 }
 
-// What groups do not take of a unit's memory is its cache: of 228 KiB, with one taken by the driver
-// in every group.
-TEST(CudaDriver, group_memory_has_the_share_that_groups_can_use) {
+// The carve-out of a unit's 228 KiB; the driver reserves 1 KiB per group.
+TEST(CudaDriver, the_carve_out_is_what_groups_can_use) {
   cuda::Limits l;
   EXPECT_EQ(cuda::group_memory_share(l, 0, 32, 16), -1);
   l.unit_threads = 2048;
   l.unit_groups = 32;
   l.unit_registers = 65536;
   l.unit_bytes = 228 << 10;
-  l.taken_bytes = 1 << 10;
+  l.reserved_bytes = 1 << 10;
   EXPECT_EQ(cuda::group_memory_share(l, 0, 32, 16), 15);          // 32 groups of 1 KiB
   EXPECT_EQ(cuda::group_memory_share(l, 48 << 10, 256, 64), 86);  // registers for four
   EXPECT_EQ(cuda::group_memory_share(l, 48 << 10, 256, 32), 100);
-  EXPECT_EQ(cuda::group_memory_share(l, 0, 1024, 255), 1);  // one at least
+  EXPECT_EQ(cuda::group_memory_share(l, 0, 1024, 255), 1);  // at least one group
 }
 
-// Sixteen groups of a wave on a unit, by its limit: a KiB of each for the driver, and of the other
-// kernel 8 KiB for its own.
-TEST(CudaDriver, is_asked_for_the_group_memory_that_kernels_use) {
+// Sixteen groups of one wave per unit. Each needs 1 KiB for the driver; the second kernel's groups
+// need 8 KiB more.
+TEST(CudaDriver, gets_the_carve_out_that_kernels_need) {
   const std::string log = ::testing::TempDir() + "cuda_shares." + std::to_string(::getpid());
   EXPECT_EQ(said({{"HOST_CUDA_LOG", log}},
                  [] {
@@ -319,7 +317,7 @@ TEST(CudaDriver, is_asked_for_the_group_memory_that_kernels_use) {
   EXPECT_THAT(text.str(), ::testing::ContainsRegex("share [a-z_0-9]* 88\n"));  // 16 of 9
 }
 
-TEST(CudaDriver, tells_the_energy_of_its_board_or_why_not) {
+TEST(CudaDriver, reports_the_boards_energy_or_why_not) {
   const auto energy = [] {
     Host host;
     const auto m = host.device().load(std::vector{plus_one()}, lanes_are_threads(), host.options());
@@ -329,13 +327,13 @@ TEST(CudaDriver, tells_the_energy_of_its_board_or_why_not) {
   };
   EXPECT_EQ(said({{"ASSAY_NVML_LIBRARY", HOST_CUDA}}, energy), "1.250000 J");
   EXPECT_THAT(said({{"ASSAY_NVML_LIBRARY", "/nonexistent/libnvidia-ml.so"}}, energy),
-              HasSubstr("no NVML library, which tells energy: /nonexistent/libnvidia-ml.so"));
+              HasSubstr("no NVML library, which reports energy: /nonexistent/libnvidia-ml.so"));
   EXPECT_THAT(said({{"ASSAY_NVML_LIBRARY", "libm.so.6"}}, energy),
               HasSubstr("the NVML library lacks the function nvmlInit_v2"));
 }
 
-// Lanes that act together may be several of its waves, up to what a group may have.
-TEST(CudaDriver, waves_wider_than_its_own_are_several) {
+// A target's wave may be several of the driver's, up to the group limit.
+TEST(CudaDriver, wider_waves_are_several_of_its_own) {
   const auto in_waves_of = [](int threads) {
     Host host;
     const auto m = host.device().load(

@@ -1,5 +1,5 @@
-// Kernels for chips that are not here: printed, and made into machine code by the real compiler,
-// which says how many registers they take.
+// Kernels for chips that are not present: printed and compiled to machine code by NVRTC, which
+// reports their registers.
 #include "runtime/cuda/nvrtc.h"
 
 #include <gmock/gmock.h>
@@ -15,14 +15,10 @@
 #include "codegen/dialect.h"
 #include "codegen/interpret.h"
 #include "codegen/isa.h"
-#include "codegen/kernels.h"
-#include "codegen/narrow_reference.h"
 #include "codegen/render.h"
-#include "codegen/space_kernels.h"
 #include "compiler/compile.h"
 #include "compiler/search/construct.h"
 #include "lower/lower.h"
-#include "lower/problems.h"
 #include "model/closed_form.h"
 #include "model/slp.h"
 #include "probe/kernels/barrier.h"
@@ -33,6 +29,10 @@
 #include "probe/kernels/residency.h"
 #include "probe/kernels/types.h"
 #include "runtime/cuda/build.h"
+#include "tests/codegen/kernels.h"
+#include "tests/codegen/narrow_reference.h"
+#include "tests/codegen/space_kernels.h"
+#include "tests/lower/problems.h"
 #include "toolkit/profiles.h"
 
 namespace assay::runtime::cuda {
@@ -57,7 +57,7 @@ hwdesc::Target target_of(const std::string& profile) {
   return *t;
 }
 
-// The compiler, or a skip where it was not brought. That it does not work is no reason to skip.
+// Skips if NVRTC is not installed; a broken NVRTC fails.
 class Nvrtc : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -95,7 +95,7 @@ class Nvrtc : public ::testing::Test {
   codegen::Dialect dialect_ = dialect();
 };
 
-TEST_F(Nvrtc, makes_machine_code_of_an_elementwise_kernel) {
+TEST_F(Nvrtc, compiles_an_elementwise_kernel) {
   const ir::Kernel k = testing::elementwise("twice", 1000, [](ir::Value v) {
     return testing::op(ir::ValueOp::add, {v, v});
   });
@@ -105,7 +105,7 @@ TEST_F(Nvrtc, makes_machine_code_of_an_elementwise_kernel) {
   }
 }
 
-TEST_F(Nvrtc, knows_every_operation_of_every_type) {
+TEST_F(Nvrtc, compiles_every_operation_of_every_type) {
   using enum ir::ValueOp;
   for (const ir::ValueOp o : {add, sub, mul, div, max, min, less, equal, pow})
     compile(testing::elementwise("two", 100,
@@ -117,7 +117,7 @@ TEST_F(Nvrtc, knows_every_operation_of_every_type) {
     compile(testing::elementwise("one", 100, [&](ir::Value v) { return testing::op(o, {v}); }), 16);
 }
 
-TEST_F(Nvrtc, knows_narrow_types) {
+TEST_F(Nvrtc, compiles_narrow_types) {
   using enum ir::ValueOp;
   for (const ir::DType type : {ir::DType::f16, ir::DType::bf16, ir::DType::i8})
     for (const ir::ValueOp o : {add, sub, mul, div, fma, neg, max, min, less, select})
@@ -133,7 +133,7 @@ TEST_F(Nvrtc, knows_narrow_types) {
     }
 }
 
-TEST_F(Nvrtc, knows_what_the_probe_runs) {
+TEST_F(Nvrtc, compiles_the_probes_kernels) {
   probe::KernelShape shape{true, {32}, int64_t{48} << 10, true};
   shape.types = {"f16", "f16x2", "bf16", "bf16x2", "i8", "dot"};
   const std::vector<ir::Kernel> all = probe::all_kernels(shape);
@@ -144,7 +144,7 @@ TEST_F(Nvrtc, knows_what_the_probe_runs) {
   compile(probe::device_barrier_kernel(), 32);
 }
 
-TEST_F(Nvrtc, knows_constants_and_images) {
+TEST_F(Nvrtc, compiles_constants_and_images) {
   std::mt19937 rng(5);
   const std::vector<ir::Space> all = {ir::Space::constant, ir::Space::image, ir::Space::plain};
   for (int i = 0; i < 4; ++i)
@@ -155,7 +155,7 @@ TEST_F(Nvrtc, knows_constants_and_images) {
     compile(testing::random_reading(rng, {ir::Space::constant, ir::Space::plain}, type, 32), 32);
 }
 
-// What machine code holds of an instruction, by the disassembler that ASSAY_NVDISASM names.
+// Count of an instruction in machine code, by the disassembler named by ASSAY_NVDISASM.
 int occurrences(const std::string& cubin, const std::string& instruction) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("assay-" + std::to_string(::getpid()) + ".cubin");
@@ -172,9 +172,8 @@ int occurrences(const std::string& cubin, const std::string& instruction) {
   return n;
 }
 
-// An operation of a chain is an instruction of the machine: as many as the probe counts, in one
-// iteration of its loop.
-TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
+// Each operation of a chain is one machine instruction, as the probe counts them per iteration.
+TEST_F(Nvrtc, chains_have_the_counted_instructions) {
   const char* named = std::getenv("ASSAY_NVDISASM");
   if (named == nullptr || !std::filesystem::exists(named))
     GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
@@ -195,8 +194,7 @@ TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
                                                 {"fma", ir::DType::bf16, "HFMA2"},
                                                 {"fma", ir::DType::bf16x2, "HFMA2"},
                                                 {"dot", ir::DType::i32, "IDP.4A"}}) {
-      // Of single numbers in several chains the assembler makes pairs: half as many instructions
-      // compute as much.
+      // The assembler packs single numbers of several chains into pairs: half as many instructions.
       const bool paired = n > 1 && (type == ir::DType::f16 || type == ir::DType::bf16);
       chains.push_back({probe::typed_kernel(probe::typed_name({op, type}), 32, n), instruction,
                         probe::typed_steps(n) / (paired ? 2 : 1)});
@@ -215,7 +213,7 @@ TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
     for (const int architecture : kArchitectures) {
       const auto made = compiler_->compile(*text, architecture);
       ASSERT_TRUE(made.ok()) << render(made.diags());
-      // A few more than the loop's may set the operands up.
+      // A few more instructions may set up the operands.
       const int found = occurrences(made->cubin, c.instruction);
       EXPECT_GE(found, c.count) << c.kernel << " sm_" << architecture;
       EXPECT_LE(found, c.count + 4) << c.kernel << " sm_" << architecture;
@@ -223,9 +221,8 @@ TEST_F(Nvrtc, chains_are_made_of_the_instructions_that_are_counted) {
   }
 }
 
-// What is read through a path goes that way: constants from the bank of constants, texels as
-// texels, and nothing else.
-TEST_F(Nvrtc, paths_are_read_by_instructions_of_their_own) {
+// Constants are read from the constant bank, and texels by texture instructions.
+TEST_F(Nvrtc, paths_have_their_own_instructions) {
   const char* named = std::getenv("ASSAY_NVDISASM");
   if (named == nullptr || !std::filesystem::exists(named))
     GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
@@ -251,9 +248,8 @@ TEST_F(Nvrtc, paths_are_read_by_instructions_of_their_own) {
   }
 }
 
-// What the model takes for one load of four words (apis.cuda.merged_loads) is one: a row of the
-// register tile each.
-TEST_F(Nvrtc, joins_loads_of_neighbouring_words) {
+// apis.cuda.merged_loads: four neighbouring words are one load, one per row of the register tile.
+TEST_F(Nvrtc, merges_loads_of_neighbouring_words) {
   const char* named = std::getenv("ASSAY_NVDISASM");
   if (named == nullptr || !std::filesystem::exists(named))
     GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
@@ -279,15 +275,15 @@ TEST_F(Nvrtc, joins_loads_of_neighbouring_words) {
   }
 }
 
-// 272 numbers that change all the while are more than a thread has registers.
-TEST_F(Nvrtc, says_that_live_numbers_are_live) {
+// 272 live values are more than a thread has registers.
+TEST_F(Nvrtc, keeps_live_values_live) {
   for (const Resources& r : compile(probe::live_kernel(32, 272), 32)) EXPECT_GT(r.stack_bytes, 0);
   for (const Resources& r : compile(probe::live_kernel(32, 128), 32)) EXPECT_EQ(r.stack_bytes, 0);
   for (const Resources& r : compile(probe::meet_registers_kernel(32, 128), 32))
     EXPECT_GE(r.registers, 128);
 }
 
-// Chains that begin alike, or that nobody looks at, would be one.
+// Chains with equal starts, or with unused results, would be merged or removed.
 TEST_F(Nvrtc, keeps_every_chain) {
   int seen = 0;
   for (const ir::Kernel& k : probe::all_kernels({true, {32}, int64_t{48} << 10, true})) {
@@ -300,7 +296,7 @@ TEST_F(Nvrtc, keeps_every_chain) {
   EXPECT_EQ(seen, 2);
 }
 
-TEST_F(Nvrtc, says_where_a_source_is_wrong) {
+TEST_F(Nvrtc, errors_have_their_place_in_the_source) {
   const auto made =
       compiler_->compile("extern \"C\" __global__ void k(float* p) {\n  *p = nothing;\n}\n", 80);
   ASSERT_FALSE(made.ok());
@@ -329,7 +325,7 @@ TEST_F(Nvrtc, reports_spills) {
   EXPECT_GT(made->resources.at("k").registers, 200);
 }
 
-TEST_F(Nvrtc, takes_the_newest_architecture_a_device_runs) {
+TEST_F(Nvrtc, chooses_the_newest_architecture_of_a_device) {
   EXPECT_EQ(compiler_->architecture_for(80).value(), 80);
   EXPECT_EQ(compiler_->architecture_for(90).value(), 90);
   const auto none = compiler_->architecture_for(10);
@@ -337,7 +333,7 @@ TEST_F(Nvrtc, takes_the_newest_architecture_a_device_runs) {
   EXPECT_THAT(render(none.diags()), HasSubstr("compute capability 1.0"));
 }
 
-TEST_F(Nvrtc, knows_every_random_operator) {
+TEST_F(Nvrtc, compiles_random_operators) {
   const hwdesc::Target target = target_of("nvidia/a100-sxm4-40gb");
   const model::Machine m = *model::prepare(target);
   const char* named = std::getenv("ASSAY_TEST_EVERY");
@@ -360,7 +356,7 @@ TEST_F(Nvrtc, knows_every_random_operator) {
   EXPECT_EQ(compiled, 2 * 2 * ((kOperators + every - 1) / every));
 }
 
-// What the compiler chooses first must stay in registers.
+// The compiler's first choices must not spill.
 TEST_F(Nvrtc, first_choices_do_not_spill) {
   for (const std::string profile : {"nvidia/a100-sxm4-40gb", "nvidia/h100-sxm5-80gb"}) {
     const hwdesc::Target target = target_of(profile);

@@ -1,14 +1,14 @@
-// What is said when an OpenCL driver fails. Each case is a process of its own: the driver's library
-// is loaded once per process.
+// Messages when an OpenCL driver fails. Each case runs in a child process, since the driver's
+// library is loaded once per process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <string>
 
-#include "codegen/kernels.h"
-#include "runtime/child.h"
-#include "runtime/host.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/child.h"
+#include "tests/runtime/host.h"
 
 namespace assay::runtime {
 namespace {
@@ -39,7 +39,7 @@ std::string load_it() {
   return m.ok() ? "loaded" : render(m.diags());
 }
 
-TEST(Faults, without_one_all_is_well) { EXPECT_EQ(said("NO_FAULT", "1", load_it), "loaded"); }
+TEST(Faults, succeeds_without_one) { EXPECT_EQ(said("NO_FAULT", "1", load_it), "loaded"); }
 
 TEST(Faults, a_build_failure_shows_log_file_and_line) {
   const std::string text = said("FAIL_BUILD", "1", load_it);
@@ -62,8 +62,8 @@ TEST(Faults, out_of_memory_says_how_much) {
                     HasSubstr("CL_MEM_OBJECT_ALLOCATION_FAILURE"), HasSubstr("hint: ")));
 }
 
-// What running three launches says when the device goes after `runs` kernels; then what reading and
-// running again say.
+// The errors of three launches when the device is lost after `after` kernels, and of reading and
+// running afterwards.
 std::string vanish(bool one_by_one, const char* after) {
   return said("FAIL_AFTER", after, [one_by_one] {
     Host host;
@@ -82,17 +82,17 @@ std::string vanish(bool one_by_one, const char* after) {
   });
 }
 
-TEST(Faults, a_device_that_vanishes_is_named_and_gives_no_values) {
+TEST(Faults, a_lost_device_is_named_and_gives_no_values) {
   EXPECT_THAT(vanish(true, "2"),
               AllOf(HasSubstr("opencl:0: launch 2 ('plus_one'): clEnqueueNDRangeKernel: "
-                              "CL_DEVICE_NOT_AVAILABLE\nhint: the device has gone"),
+                              "CL_DEVICE_NOT_AVAILABLE\nhint: the device was lost"),
                     HasSubstr("NaN\n"), HasSubstr("clEnqueueReadBuffer: CL_DEVICE_NOT_AVAILABLE")));
 }
 
-TEST(Faults, so_is_one_that_vanishes_before_a_sequence) {
+TEST(Faults, also_one_lost_before_a_sequence) {
   EXPECT_THAT(vanish(false, "0"),
               AllOf(HasSubstr("opencl:0: launch 0 ('plus_one'): clEnqueueNDRangeKernel: "
-                              "CL_DEVICE_NOT_AVAILABLE\nhint: the device has gone"),
+                              "CL_DEVICE_NOT_AVAILABLE\nhint: the device was lost"),
                     HasSubstr("NaN\n"), HasSubstr("clEnqueueReadBuffer: CL_DEVICE_NOT_AVAILABLE")));
 }
 

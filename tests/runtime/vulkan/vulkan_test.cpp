@@ -1,16 +1,16 @@
-// What is particular to Vulkan: drivers that fail, cards whose memory is not the host's, the rules
-// that validation layers know, and loops that drivers end early.
+// Specific to Vulkan: failing drivers, discrete cards, validation layers, and loops that drivers
+// end early.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <numeric>
 
-#include "codegen/kernels.h"
 #include "hwdesc/target.h"
-#include "runtime/child.h"
-#include "runtime/host.h"
-#include "runtime/spaces.h"
+#include "tests/codegen/kernels.h"
+#include "tests/runtime/child.h"
+#include "tests/runtime/host.h"
+#include "tests/runtime/spaces.h"
 
 namespace assay::runtime {
 namespace {
@@ -21,8 +21,8 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-// What `body` returns, after what it printed, run in a child with these variables set and a library
-// that fails on demand.
+// Output and result of `body`, run in a child with these variables and a library that fails on
+// demand.
 std::string said(const Variables& variables, const std::function<std::string()>& body) {
   Variables all = {{"ASSAY_VULKAN_LIBRARY", set_or("ASSAY_VULKAN_LIBRARY", FAILING_VULKAN)},
                    {"ASSAY_TEST_DEVICE", "vulkan:0"}};
@@ -42,7 +42,7 @@ std::string load_it() {
   return m.ok() ? "loaded" : render(m.diags());
 }
 
-// Constants, images and plain memory, by both kinds of lanes.
+// Reads constants, images and plain memory, with vectors and with threads.
 std::string read_spaces() {
   Host host;
   hwdesc::Target threads;
@@ -84,16 +84,16 @@ class Vulkan : public ::testing::Test {
   }
 };
 
-TEST_F(Vulkan, without_faults_all_is_well) { EXPECT_EQ(said({}, load_it), "loaded"); }
+TEST_F(Vulkan, succeeds_without_faults) { EXPECT_EQ(said({}, load_it), "loaded"); }
 
-TEST_F(Vulkan, memory_in_place_and_memory_apart_give_the_same) {
+TEST_F(Vulkan, shared_and_discrete_memory_give_the_same) {
   EXPECT_EQ(said({}, run_it), "right");
-  EXPECT_EQ(said({{"APART", "1"}}, run_it), "right");
-  EXPECT_EQ(said({{"APART", "1"}}, read_spaces), "right");
+  EXPECT_EQ(said({{"DISCRETE", "1"}}, run_it), "right");
+  EXPECT_EQ(said({{"DISCRETE", "1"}}, read_spaces), "right");
 }
 
-TEST_F(Vulkan, a_card_is_filled_through_staging_memory) {
-  EXPECT_THAT(said({{"APART", "1"}, {"FAIL_AFTER", "0"}},
+TEST_F(Vulkan, discrete_memory_is_written_through_a_staging_buffer) {
+  EXPECT_THAT(said({{"DISCRETE", "1"}, {"FAIL_AFTER", "0"}},
                    [] {
                      Host host;
                      const auto buffer = host.load({plus_one()})->allocate(160);
@@ -110,7 +110,7 @@ TEST_F(Vulkan, a_build_failure_shows_file_and_line) {
               MatchesRegex("/.*/failed/[0-9a-f]*.comp:1:1: error: .*"));
 }
 
-// A number that is no literal of 32 bits.
+// A literal that does not fit into 32 bits.
 TEST_F(Vulkan, a_kernel_that_does_not_compile_shows_the_log_and_its_line) {
   const std::string text = said({}, [] {
     Host host;
@@ -140,9 +140,9 @@ TEST_F(Vulkan, out_of_memory_says_how_much) {
                     HasSubstr("VK_ERROR_OUT_OF_DEVICE_MEMORY"), HasSubstr("hint: ")));
 }
 
-// A card: what is read goes through the device as well.
+// A discrete card, where reads need the device too.
 TEST_F(Vulkan, a_device_that_is_lost_is_named_and_gives_no_values) {
-  const std::string text = said({{"APART", "1"}, {"FAIL_AFTER", "3"}}, [] {
+  const std::string text = said({{"DISCRETE", "1"}, {"FAIL_AFTER", "3"}}, [] {
     Host host;
     host.options().guarded = false;
     const auto m = host.load({plus_one()});
@@ -159,7 +159,7 @@ TEST_F(Vulkan, a_device_that_is_lost_is_named_and_gives_no_values) {
   });
   EXPECT_THAT(text, AllOf(HasSubstr("ran\nerror: vulkan:0: 3 launches from 'plus_one' on: "
                                     "vkQueueSubmit: VK_ERROR_DEVICE_LOST\n"
-                                    "hint: the device has gone"),
+                                    "hint: the device was lost"),
                           HasSubstr("NaN\n"), Not(HasSubstr("ran again"))));
   EXPECT_THAT(text.substr(text.find("NaN")), HasSubstr("vkQueueSubmit: VK_ERROR_DEVICE_LOST"));
 }
@@ -206,7 +206,7 @@ ir::Kernel count_to(int64_t outer, int64_t inner) {
   return k;
 }
 
-// What it counted, or why that is no count.
+// The count, or the error.
 std::string counted(int64_t outer, int64_t inner) {
   return said({}, [&] {
     Host host;
@@ -222,7 +222,7 @@ std::string counted(int64_t outer, int64_t inner) {
   });
 }
 
-TEST_F(Vulkan, loops_run_to_their_end_or_it_is_said) {
+TEST_F(Vulkan, loops_complete_or_are_errors) {
   EXPECT_EQ(counted(1, 60000), "60000");
   EXPECT_EQ(counted(200, 300), "60000");
   for (const auto& [outer, inner] : {std::pair<int64_t, int64_t>{1, 100000},
@@ -239,8 +239,8 @@ TEST_F(Vulkan, loops_run_to_their_end_or_it_is_said) {
   }
 }
 
-// So do threads that meet in every iteration.
-TEST_F(Vulkan, loops_of_threads_that_meet_run_to_their_end_or_it_is_said) {
+// Threads with a barrier in every iteration.
+TEST_F(Vulkan, loops_with_barriers_complete_or_are_errors) {
   constexpr int kThreads = 16;
   for (const int64_t n : {60000, 70000}) {
     const std::string result = said({}, [n] {
@@ -288,9 +288,9 @@ bool has_validation() {
              .find("VUID-") != std::string::npos;
 }
 
-TEST_F(Vulkan, validation_layers_find_nothing) {
+TEST_F(Vulkan, validation_layers_report_nothing) {
   if (!has_validation()) GTEST_SKIP() << "no validation layer that sees a buffer without a use";
-  for (const Variables& settings : {Variables{}, Variables{{"APART", "1"}}}) {
+  for (const Variables& settings : {Variables{}, Variables{{"DISCRETE", "1"}}}) {
     Variables with = settings;
     with.emplace_back("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
     EXPECT_EQ(said(with, run_it), "right");

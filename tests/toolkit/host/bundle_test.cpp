@@ -1,4 +1,4 @@
-// Model + profile -> bundle -> disk -> run, and what is refused on the way.
+// Model + profile -> bundle -> disk -> run, and refused bundles.
 #include "toolkit/bundle.h"
 
 #include <gmock/gmock.h>
@@ -97,7 +97,7 @@ TEST(Bundle, AChangedPartIsRefused) {
   EXPECT_TRUE(read_bundle(dir).ok());
 }
 
-TEST(Bundle, NoBundleIsSaidSo) {
+TEST(Bundle, ReportsThatThereIsNone) {
   const ScratchDirectory scratch;
   EXPECT_THAT(render(read_bundle(scratch.at("none")).diags()),
               HasSubstr("there is no such directory"));
@@ -142,7 +142,7 @@ TEST(Bundle, AForeignProfileIsPredictedAndNotRun) {
   EXPECT_THAT(render(run.diags()), HasSubstr("has no kernels"));
 }
 
-// Processes that do nothing but take a core each.
+// Processes that keep a core busy each.
 class Neighbours {
  public:
   explicit Neighbours(unsigned n) {
@@ -170,7 +170,7 @@ class Neighbours {
   std::vector<pid_t> children_;
 };
 
-TEST(RunBundle, SaysThatOthersKeptItWaiting) {
+TEST(RunBundle, ReportsThatOthersKeptItWaiting) {
   const ScratchDirectory scratch;
   const Bundle bundle = compiled("matmul m=512 n=512 k=512", scratch);
   const Values inputs = generate_inputs(bundle.graph, 1);
@@ -187,13 +187,13 @@ TEST(RunBundle, SaysThatOthersKeptItWaiting) {
       run.kept_waiting);
 }
 
-// A profile that says the machine is ten times as fast as any, and one that nobody measured.
-TEST(RunBundle, SaysThatTheMachineIsNotAsItWasProbedAndTriesAgainMeanwhile) {
+// A profile of a ten times faster machine, and one that was not measured.
+TEST(RunBundle, RepeatsAndReportsWhileTheMachineIsNotAsProbed) {
   const ScratchDirectory scratch;
   Bundle bundle = compiled("matmul m=37 n=29 k=23", scratch);
   const Values inputs = generate_inputs(bundle.graph, 1);
   RunOptions options = run_options(scratch);
-  EXPECT_FALSE(value_of(run_bundle(bundle, inputs, options)).as_probed) << "nobody measured it";
+  EXPECT_FALSE(value_of(run_bundle(bundle, inputs, options)).as_probed) << "it was not measured";
   for (hwdesc::Pipe& p : bundle.profile.pipes) {
     p.rate.source = hwdesc::Origin::measured;
     p.rate.value->v *= 10;
@@ -211,9 +211,9 @@ TEST(RunBundle, SaysThatTheMachineIsNotAsItWasProbedAndTriesAgainMeanwhile) {
   EXPECT_EQ(to_json(summarize(bundle, again, std::nullopt, nullptr)).at("batches"), again.batches);
 }
 
-// Beside what the profile predicts, what the same model does for units as near as they were: here
-// with a last cache each, of which one alone reads slowly.
-TEST(Summary, PredictsForUnitsAsNearAsTheyWere) {
+// Also predicts for the placement of units during the run: here cross-die, with a last cache each
+// that is slow for one unit alone.
+TEST(Summary, PredictsForThePlacementOfTheRun) {
   const ScratchDirectory scratch;
   Bundle bundle = compiled("softmax rows=1536 columns=1024", scratch);
   for (hwdesc::MemoryLevel& l : bundle.profile.memory)
@@ -221,10 +221,9 @@ TEST(Summary, PredictsForUnitsAsNearAsTheyWere) {
       l.bandwidth.per_unit.value = hwdesc::Bandwidth{l.bandwidth.read.value->v / 20, ""};
   RunOptions options = run_options(scratch);
   RunResult run = value_of(run_bundle(bundle, generate_inputs(bundle.graph, 1), options));
-  run.as_probed = AsProbed{0.5, 1, 1, 1.1};
-  EXPECT_FALSE(summarize(bundle, run, std::nullopt).as_it_ran)
-      << "as near as it was probed, if slower";
-  run.as_probed->elsewhere = 4;
+  run.as_probed = probe::AsProbed{0.5, 1, 1, 1.1};
+  EXPECT_FALSE(summarize(bundle, run, std::nullopt).as_it_ran) << "placed as probed, though slower";
+  run.as_probed->cross_die_ratio = 4;
   const Summary s = summarize(bundle, run, std::nullopt);
   ASSERT_TRUE(s.as_it_ran);
   EXPECT_GT(s.as_it_ran->seconds, 1.02 * s.predicted_s);

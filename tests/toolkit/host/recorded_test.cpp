@@ -1,5 +1,5 @@
-// Plans whose launches are recorded: measured beside launches one by one, predicted, and refused
-// where nothing records.
+// Plans with recorded launches: measured beside separate launches, predicted, and refused by
+// devices that can not record.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(RecordedPlans, TakeLessAndArePredictedTo) {
   EXPECT_EQ(to_json(s)["recorded"]["predicted_s"], s.recorded->predicted->seconds);
 }
 
-TEST(RecordedPlans, AreRefusedWhereNothingRecords) {
+TEST(RecordedPlans, AreRefusedByDevicesThatCanNotRecord) {
   const ScratchDirectory scratch;
   const Result<Bundle> bundle =
       compiled("relu n=101", *load_profile("generic/x86-avx512-2core"), scratch);
@@ -71,7 +71,7 @@ TEST(RecordedPlans, AreRefusedWhereNothingRecords) {
   EXPECT_THAT(render(run.diags()), HasSubstr("there is nothing to record it in"));
 }
 
-TEST(RecordedPlans, AreNotPredictedWhereTheProfileDoesNotSayWhatTheyTake) {
+TEST(RecordedPlans, AreNotPredictedWithoutLaunchGraphInTheProfile) {
   const ScratchDirectory scratch;
   const auto refusal = [&](const char* name) {
     const hwdesc::Profile profile = *load_profile(name);

@@ -1,5 +1,5 @@
-// Predictions for GPUs against simulated ones of the same profile: small operators, which wait for
-// memory more than they compute.
+// Predictions for GPUs against simulations of the same profile, on small operators bound by
+// latency.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace assay::toolkit {
 namespace {
 
-// First choices; what is drawn from all legal programs is not what anybody runs.
+// First choices only: programs drawn from all legal ones are not what users run.
 TEST(Simulated, PredictionsForAGpuHoldOnItsSimulation) {
   const char* name = "nvidia/v100-pcie-16gb";
   const test::ScratchDirectory scratch;

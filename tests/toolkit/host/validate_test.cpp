@@ -1,4 +1,4 @@
-// A validation on this machine's CPU: rows as asked for, right values, and a journal to go on from.
+// A validation on this machine's CPU: the rows, correct values, and resuming from a journal.
 #include "toolkit/validate.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ Result<Validation> run(const Suite& suite, const ValidateOptions& o) {
   return validate(*load_profile("generic/x86-avx512-2core"), suite, o);
 }
 
-TEST(Validate, MeasuresAndGoesOn) {
+TEST(Validate, MeasuresAndResumes) {
   const ScratchDirectory scratch;
   ValidateOptions options = options_in(scratch);
   CancelToken cancel{false};
@@ -47,8 +47,8 @@ TEST(Validate, MeasuresAndGoesOn) {
   const Result<Validation> whole = run(kSuite, options);
   ASSERT_TRUE(whole.ok()) << render(whole.diags());
   ASSERT_EQ(whole->operators.size(), 4U);
-  EXPECT_EQ(whole->taken_over, 2);
-  EXPECT_EQ(worked_on.front(), 2) << "what the journal has is not measured again";
+  EXPECT_EQ(whole->resumed, 2);
+  EXPECT_EQ(worked_on.front(), 2) << "operators in the journal are not measured again";
   for (size_t o = 0; o < 2; ++o)
     for (size_t i = 0; i < part->operators[o].rows.size(); ++i)
       EXPECT_EQ(whole->operators[o].rows[i].measured, part->operators[o].rows[i].measured);
@@ -74,7 +74,7 @@ TEST(Validate, MeasuresAndGoesOn) {
   EXPECT_THAT(render(other.diags()), HasSubstr("seed was 1, now it is 2"));
 }
 
-TEST(Validate, KeptTimesAreJudgedAgain) {
+TEST(Validate, ScoresTheTimesOfAJournal) {
   const ScratchDirectory scratch;
   const ValidateOptions options = options_in(scratch);
   const Result<Validation> measured = run(kSuite, options);

@@ -1,4 +1,4 @@
-// Graphs of the host's driver: what a stream is handed while it captures is kept, and done each
+// Graphs of the host's driver: work that a capturing stream gets is recorded, and executed each
 // time the graph is launched.
 #pragma once
 
@@ -8,9 +8,9 @@
 namespace host_cuda {
 
 using Graph = std::vector<std::function<int()>>;
-inline Graph* capturing = nullptr;  // of the one stream there is
+inline Graph* capturing = nullptr;  // by the only stream
 
-// Does it now, or keeps it for later.
+// Executes it, or records it while capturing.
 inline int now_or_later(std::function<int()> what) {
   if (capturing == nullptr) return what();
   capturing->push_back(std::move(what));

@@ -1,17 +1,17 @@
 // A CUDA driver and its compiler on the host, for tests where there is no GPU. "Machine code" is a
 // shared object that g++ made of the kernel's source; a wave's lanes are coroutines that switch at
-// barriers; events read the host's clock. So launch, arguments and the printed text are put to the
-// proof, not how fast anything is.
+// barriers; events read the host's clock. So launches, arguments and the printed text are tested,
+// but not performance.
 //
-// It is strict: threads must be those the kernel was bound to, group memory is poisoned and may not
-// be written beyond what the launch asked for, and lanes must all meet at every barrier. It fails
-// on demand:
-//   FAIL_START=STATUS    cuInit says so
+// It is strict. A launch must have the threads of its kernel's launch bounds, and all lanes must
+// reach every barrier. Group memory is poisoned, and writes beyond the launch's size are errors. It
+// fails on demand:
+//   FAIL_START=STATUS    cuInit returns it
 //   FAIL_BUILD=1         nothing compiles
-//   FAIL_IMAGE=1         the driver does not take the code
-//   FAIL_MEMORY=BYTES    buffers from this size on can not be had
-//   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting says so, and every call from then
-//   on HOST_CUDA_LOG=FILE   a line per call that is worth comparing
+//   FAIL_IMAGE=1         the driver rejects code
+//   FAIL_MEMORY=BYTES    buffers from this size on fail
+//   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting and all later calls fail
+//   HOST_CUDA_LOG=FILE   a line per call of interest
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/wait.h>
@@ -84,7 +84,7 @@ struct Function {
   }
 };
 
-// CUDA_ARRAY_DESCRIPTOR, and what a CUarray is here.
+// CUDA_ARRAY_DESCRIPTOR, and this driver's CUarray.
 struct Shape {
   size_t width, height;
   unsigned format, numbers;
@@ -102,7 +102,7 @@ struct Texture {  // a CUtexObject is the address of one
 };
 std::set<Texture*> textures;
 
-// A number that lies as f16, or as a byte of which 255 is 1.
+// A number stored as f16 or as a normalised byte.
 float number_at(const char* at, unsigned format) {
   if (format == 0x01) return static_cast<float>(static_cast<unsigned char>(*at)) / 255.0f;
   _Float16 half;
@@ -110,8 +110,8 @@ float number_at(const char* at, unsigned format) {
   return static_cast<float>(half);
 }
 
-// Four numbers of 4 bytes; poison where a texel has fewer, and outside unless the texture has a
-// border there, which is 0.
+// Four numbers of 4 bytes. Numbers that the texel does not have are poison. Outside is poison too,
+// or 0 with a border.
 void read_texel(unsigned long long texture, float x, float y, void* to) {
   std::memset(to, 0x7F, 16);
   auto* const t = reinterpret_cast<Texture*>(texture);
@@ -226,7 +226,7 @@ std::string text_of(const std::string& file) {
   return text.str();
 }
 
-// How many parameters and threads each entry has, which real machine code says.
+// Parameters and threads of each entry, which real machine code has.
 std::string facts_of(const std::string& source) {
   static const std::regex kEntry(
       R"re(extern "C" __global__ void __launch_bounds__\((\d+)\) (\w+)\(([^)]*)\))re");
@@ -377,7 +377,7 @@ API int cuGetErrorName(int status, const char** name) {
 }
 API int cuGetErrorString(int status, const char** text) { return cuGetErrorName(status, text); }
 
-// The management library: a board that has drawn 1.25 J, and that no other address has.
+// The management library: one board at one address, which has drawn 1.25 J.
 API int nvmlInit_v2() { return 0; }
 API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
   static int board;
@@ -611,7 +611,7 @@ API int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsig
        static_cast<long long>(values[static_cast<size_t>(f->parameters) - 1]));
   return host_cuda::now_or_later([=]() mutable {
     ++kernels;
-    if (is_broken()) return 0;  // what a kernel does wrong shows later
+    if (is_broken()) return 0;  // a kernel's error is reported later
     return run(*f, gx, tx, group_bytes, values);
   });
 }

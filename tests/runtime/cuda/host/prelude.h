@@ -1,4 +1,4 @@
-// What stands before a kernel, so that a C++ compiler takes it.
+// Precedes a kernel's text, so that a C++ compiler accepts it.
 #pragma once
 
 constexpr const char* kPrelude = R"cpp(

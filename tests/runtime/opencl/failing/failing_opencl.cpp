@@ -1,7 +1,7 @@
-// OpenCL that fails on demand: everything goes to the real loader, but
+// OpenCL that fails on demand. Calls are forwarded to the real loader, except:
 //   FAIL_BUILD=1       programs get a syntax error in their second line
-//   FAIL_MEMORY=BYTES  buffers from this size on can not be had
-//   FAIL_AFTER=N       the device has gone after N kernels
+//   FAIL_MEMORY=BYTES  buffers from this size on fail
+//   FAIL_AFTER=N       the device is lost after N kernels
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>

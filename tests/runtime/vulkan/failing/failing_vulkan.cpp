@@ -1,9 +1,9 @@
-// Vulkan that fails on demand: everything goes to the real loader, but
-//   FAIL_BUILD=1       pipelines can not be made
-//   FAIL_MEMORY=BYTES  memory from this size on can not be had
-//   FAIL_AFTER=N       the device is lost after N submissions
-//   FAIL_RULES=1       buffers are made without a use, which validation layers complain of
-//   APART=1            the device is a card: its memory is not the host's
+// Vulkan that fails on demand. Calls are forwarded to the real loader, except:
+//   FAIL_BUILD=1       pipelines fail;
+//   FAIL_MEMORY=BYTES  allocations from this size on fail;
+//   FAIL_AFTER=N       the device is lost after N submissions;
+//   FAIL_RULES=1       buffers have no usage flags, which validation layers report;
+//   DISCRETE=1         the device is a discrete card with memory of its own
 #define VK_NO_PROTOTYPES
 #include <dlfcn.h>
 #include <vulkan/vulkan_core.h>
@@ -50,7 +50,7 @@ VkResult VKAPI_CALL allocate(VkDevice d, const VkMemoryAllocateInfo* info,
   if (most >= 0 && info->allocationSize >= static_cast<VkDeviceSize>(most))
     return VK_ERROR_OUT_OF_DEVICE_MEMORY;
   VkMemoryAllocateInfo changed = *info;
-  if (number("APART") >= 0) changed.memoryTypeIndex = 0;
+  if (number("DISCRETE") >= 0) changed.memoryTypeIndex = 0;
   return of_device(&allocate, "vkAllocateMemory")(d, &changed, a, out);
 }
 
@@ -68,10 +68,10 @@ VkResult VKAPI_CALL create_buffer(VkDevice d, const VkBufferCreateInfo* info,
   return of_device(&create_buffer, "vkCreateBuffer")(d, &changed, a, out);
 }
 
-// A near memory that the host does not see, and a far one.
+// Device-local memory that the host can not map, and host memory.
 void VKAPI_CALL memory_properties(VkPhysicalDevice p, VkPhysicalDeviceMemoryProperties* out) {
   of_instance(&memory_properties, "vkGetPhysicalDeviceMemoryProperties")(p, out);
-  if (number("APART") < 0) return;
+  if (number("DISCRETE") < 0) return;
   out->memoryTypeCount = 2;
   out->memoryTypes[1] = out->memoryTypes[0];
   out->memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -81,17 +81,17 @@ void VKAPI_CALL memory_properties(VkPhysicalDevice p, VkPhysicalDeviceMemoryProp
 
 void VKAPI_CALL requirements(VkDevice d, VkBuffer b, VkMemoryRequirements* out) {
   of_device(&requirements, "vkGetBufferMemoryRequirements")(d, b, out);
-  if (number("APART") >= 0) out->memoryTypeBits = 3;
+  if (number("DISCRETE") >= 0) out->memoryTypeBits = 3;
 }
 
 void VKAPI_CALL image_requirements(VkDevice d, VkImage i, VkMemoryRequirements* out) {
   of_device(&image_requirements, "vkGetImageMemoryRequirements")(d, i, out);
-  if (number("APART") >= 0) out->memoryTypeBits = 3;
+  if (number("DISCRETE") >= 0) out->memoryTypeBits = 3;
 }
 
 void VKAPI_CALL properties2(VkPhysicalDevice p, VkPhysicalDeviceProperties2* out) {
   of_instance(&properties2, "vkGetPhysicalDeviceProperties2")(p, out);
-  if (number("APART") >= 0) out->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+  if (number("DISCRETE") >= 0) out->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
 }
 
 VkResult VKAPI_CALL create_device(VkPhysicalDevice p, const VkDeviceCreateInfo* info,

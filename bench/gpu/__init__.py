@@ -1,0 +1,1 @@
+"""What bench/compare_gpu.py compares: operators, and who computes them."""

@@ -1,0 +1,147 @@
+#include "compiler/search/tile_choices.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+namespace assay::compiler {
+
+namespace {
+
+constexpr double kOneUnitPoints = 1 << 20;  // more work than this is worth a second unit
+constexpr int64_t kWaveAccumulators = 32;   // registers of a thread
+
+// Tiles of `extent` of at most `limit`, so that the last tile is nearly as long as the others.
+std::vector<int64_t> balanced_tiles(int64_t extent, int64_t limit) {
+  std::set<int64_t, std::greater<>> out;
+  limit = std::max<int64_t>(1, std::min(limit, extent));
+  const int64_t fewest = ceil_div(extent, limit);
+  for (int64_t n : {fewest, fewest + 1, 2 * fewest})
+    out.insert(std::max<int64_t>(1, ceil_div(extent, n)));
+  return {out.begin(), out.end()};
+}
+
+}  // namespace
+
+std::vector<VectorChoice> vector_choices(const Space& s) {
+  std::vector<VectorChoice> out;
+  const int width = s.machine.native_width;
+  for (int a = 0; a < s.spatial; ++a) {
+    VectorChoice v{a, width, {}};
+    if (s.extent(a) > 1 && s.carries_lanes(a, width, v.cost)) out.push_back(std::move(v));
+  }
+  const bool any_without_gathers =
+      std::any_of(out.begin(), out.end(), [](const VectorChoice& v) { return !v.cost.gathers; });
+  if (any_without_gathers && !s.machine.simt)
+    std::erase_if(out, [](const VectorChoice& v) { return v.cost.gathers; });
+  const auto cost = [&](const VectorChoice& v) {
+    const double waste = static_cast<double>(round_up(s.extent(v.axis), v.width)) /
+                         static_cast<double>(s.extent(v.axis));
+    return waste * (v.cost.must_stage.empty() ? 1.0 : 1.5) *
+           (s.machine.simt ? v.cost.transfers : 1.0);
+  };
+  std::stable_sort(out.begin(), out.end(),
+                   [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
+  if (out.size() > 2) out.resize(2);
+  return out;
+}
+
+std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int64_t limit) {
+  std::vector<int> rows = s.storage_order();
+  std::erase(rows, vector_axis);
+  std::reverse(rows.begin(), rows.end());
+  std::erase_if(rows, [&](int a) { return s.extent(a) == 1; });
+  if (s.dense)
+    std::stable_partition(rows.begin(), rows.end(), [&](int a) { return !s.is_batch_axis(a); });
+  std::vector<int64_t> ones(s.anchor.axes.size(), 1);
+  if (rows.empty()) return {ones};
+  std::vector<std::vector<int64_t>> out;
+  for (int64_t t : balanced_tiles(s.extent(rows[0]), limit)) {
+    std::vector<int64_t> tile = ones;
+    tile[static_cast<size_t>(rows[0])] = t;
+    out.push_back(tile);
+    if (rows.size() < 2 || t != s.extent(rows[0]) || 2 * t > limit) continue;
+    for (int64_t u : balanced_tiles(s.extent(rows[1]), limit / t)) {
+      if (u == 1) continue;
+      tile[static_cast<size_t>(rows[1])] = u;
+      out.push_back(tile);
+    }
+  }
+  return out;
+}
+
+bool reuses_vectors(const Space& s, int vector_axis, int axis) {
+  const auto moves = [](const ir::Read& r, int a) {
+    return std::any_of(r.index.begin(), r.index.end(),
+                       [&](const ir::Index& i) { return ir::depends_on(i, a); });
+  };
+  return std::any_of(s.anchor.reads.begin(), s.anchor.reads.end(),
+                     [&](const ir::Read& r) { return moves(r, vector_axis) && !moves(r, axis); });
+}
+
+std::vector<std::vector<int64_t>> wave_tiles(const Space& s, int vector_axis, int64_t limit) {
+  std::vector<int> rows = s.storage_order();
+  std::erase(rows, vector_axis);
+  std::erase_if(rows, [&](int a) { return s.extent(a) == 1 || s.is_batch_axis(a); });
+  std::reverse(rows.begin(), rows.end());
+  const auto reusing = std::find_if(rows.begin(), rows.end(),
+                                    [&](int a) { return reuses_vectors(s, vector_axis, a); });
+  if (reusing == rows.end()) return row_tiles(s, vector_axis, limit);
+  const int first = *reusing;
+  rows.erase(reusing);
+  std::vector<std::vector<int64_t>> out;
+  for (int64_t t = std::min(limit, s.extent(first)); t >= 1; t /= 2) {
+    std::vector<int64_t> tile(s.anchor.axes.size(), 1);
+    const int64_t balanced = ceil_div(s.extent(first), ceil_div(s.extent(first), t));
+    tile[static_cast<size_t>(first)] = balanced;
+    out.push_back(tile);
+    for (int64_t u = 2; !rows.empty() && balanced * u <= limit && u / 2 < s.extent(rows[0]);
+         u *= 2) {
+      out.push_back(tile);
+      out.back()[static_cast<size_t>(rows[0])] = std::min(u, s.extent(rows[0]));
+    }
+  }
+  std::set<std::vector<int64_t>> seen;
+  std::erase_if(out, [&](const auto& tile) { return !seen.insert(tile).second; });
+  return out;
+}
+
+int64_t accumulator_limit(const Space& s, int64_t vectors) {
+  // Every thread has its own registers: a small tile leaves room for other waves (occupancy).
+  if (s.machine.simt) return std::max<int64_t>(1, kWaveAccumulators / vectors);
+  return std::max<int64_t>(
+      1, (static_cast<int64_t>(s.machine.vector_registers) - vectors - 1) / vectors);
+}
+
+int longest_reduction(const Space& s) {
+  int out = -1;
+  for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
+    if (out < 0 || s.extent(a) > s.extent(out)) out = a;
+  return out;
+}
+
+std::vector<std::vector<int64_t>> group_tiles(const Space& s,
+                                              const std::vector<int64_t>& register_tile) {
+  std::vector<int64_t> whole;
+  for (size_t a = 0; a < s.anchor.axes.size(); ++a) whole.push_back(s.extent(static_cast<int>(a)));
+  std::vector<std::vector<int64_t>> out{whole};
+  const auto units = static_cast<int64_t>(s.machine.units);
+  if (units == 1) return out;
+  if (ir::points_of(s.anchor) > kOneUnitPoints) out.clear();
+  std::set<std::vector<int64_t>> seen;
+  for (int a = 0; a < s.spatial; ++a) {
+    for (int64_t parts : {units, 2 * units}) {
+      const auto i = static_cast<size_t>(a);
+      const int64_t tile = round_up(ceil_div(s.extent(a), parts), register_tile[i]);
+      if (tile >= s.extent(a)) continue;
+      std::vector<int64_t> t = whole;
+      t[i] = tile;
+      if (seen.insert(t).second) out.push_back(std::move(t));
+    }
+  }
+  if (out.empty()) out.push_back(whole);  // nothing can be split
+  return out;
+}
+
+}  // namespace assay::compiler

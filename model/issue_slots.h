@@ -1,0 +1,44 @@
+// Issue slots: of counted operations, of the instructions that compilers add to them, and of loops
+// and conditions (counting, comparing, jumping).
+#pragma once
+
+namespace assay::model {
+
+// As a program is counted. `gathered` and `scattered` are lanes, without each vector's first.
+struct Instructions {
+  double operations = 0, divisions = 0, functions = 0;
+  double loads = 0, stores = 0, gathered = 0, scattered = 0, prefetches = 0;
+  // Of the loads, those folded into the one operation that needs them (model/operands).
+  double operands = 0;
+  double iterations = 0;  // of all loops
+  double branches = 0;    // conditions evaluated
+
+  // All but those of loops and conditions.
+  double without_control() const {
+    return operations + divisions + functions + loads + stores + gathered + scattered + prefetches;
+  }
+};
+
+// Of copies of staged operands, which run before the loops that compute. Loads and stores are whole
+// vectors; `gathered` and `scattered` are lanes that are inserted or extracted.
+struct CopyInstructions {
+  double loads = 0, stores = 0, gathered = 0, scattered = 0;
+};
+
+// Of a core. A memory operand of an operation takes no slot of its own. A store takes more than
+// one: its address, and what becomes of the value. Assumed: fitted to the times of 4000 programs of
+// 40 operators on one x86 core, on an idle machine and through two kernel languages. Numbers from
+// three quarters of the operators fit the rest as well. For operations and loads they are close to
+// the instructions that g++ makes (1.1 each). Iterations take fewer than the 1.7 there, since they
+// overlap. Stores, gathered and scattered lanes and functions take more. Where no operation has a
+// memory operand this is too few.
+double core_slots(const Instructions& i);
+// The same of copies, whose loops only increment their positions.
+double copy_slots(const CopyInstructions& c);
+
+// Of a unit that issues for waves of threads. Fetching restarts after a taken jump, at best at the
+// start of an issue group, so each loses half a group on average (the front-end models of llvm-mca
+// and uiCA). `partial_sums`: accumulators go to memory and back. Assumed.
+double wave_slots(const Instructions& i, bool partial_sums, double group);
+
+}  // namespace assay::model

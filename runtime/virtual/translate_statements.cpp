@@ -1,0 +1,133 @@
+// Statements as operations, branches and loops.
+#include <limits>
+#include <utility>
+
+#include "runtime/virtual/translator.h"
+
+namespace assay::runtime::simulated {
+
+void Translator::add(const ir::Store& s) {
+  const int from = operand(s.value);
+  const Address at = address(s.index);
+  Op& op = emit(OpKind::store);
+  op.dtype = s.value.dtype;
+  op.buffer = s.id;
+  op.a = from;
+  op.lanes = lanes_of(s.value.lanes);
+  op.count = code_.width > 1 ? code_.width : s.count;
+  op.stride = code_.width > 1 ? at.lane_step : s.stride;
+  op.hint = s.hint;
+  op.at = at;
+}
+
+void Translator::add(const ir::AtomicAdd& s) {
+  const int from = operand(s.value);
+  const Address at = address(s.index);
+  Op& op = emit(OpKind::atomic);
+  op.dtype = s.value.dtype;
+  op.buffer = s.id;
+  op.dst = s.reg;
+  op.a = from;
+  op.lanes = lanes_of(s.value.lanes);
+  op.count = op.lanes;
+  op.stride = code_.width > 1 ? at.lane_step : s.stride;
+  op.at = at;
+}
+
+void Translator::add(const ir::DeviceBarrier& s) {
+  ir::Value number = s.all;
+  number.op = ir::ValueOp::constant;
+  const auto constant = [&](double v) {
+    number.number = v;
+    return operand(number);
+  };
+  const int all = operand(s.all), one = constant(1), none = constant(0), found = temporary(number);
+  add(ir::AtomicAdd{found, s.id, s.index, 0, register_of(one)});
+  const int first = here();
+  emit(OpKind::jump);
+  add(ir::AtomicAdd{found, s.id, s.index, 0, register_of(none)});
+  code_.ops[static_cast<size_t>(first)].target = here();
+  Op& op = emit(OpKind::poll);
+  op.dtype = ir::DType::i32;
+  op.a = found;
+  op.b = all;
+  op.c = op.dst = s.looks;
+  op.target = first + 1;
+}
+
+void Translator::add(const ir::MatrixMultiply& s) {
+  Op& op = emit(OpKind::matrix);
+  op.matrix = static_cast<int>(code_.matrices.size());
+  op.dtype = k_.instructions[static_cast<size_t>(s.instruction)].c.number;
+  op.lanes = op.count = k_.instructions[static_cast<size_t>(s.instruction)].workers();
+  op.dst = s.d.front();
+  code_.matrices.push_back(
+      {k_.instructions[static_cast<size_t>(s.instruction)], s.d, s.a, s.b, s.c});
+}
+
+void Translator::add(const ir::LetIndex& s) {
+  const Address at = address(s.value);
+  if (at.lane_step != 0 || at.slow >= 0) {  // it differs between threads: substitute its expression
+    meaning_[static_cast<size_t>(s.var)] = ir::substitute(s.value, [&](int var) {
+      const ir::Index& m = meaning_[static_cast<size_t>(var)];
+      return m.terms.empty() && m.offset == 0 ? ir::variable(var) : m;
+    });
+    return;
+  }
+  Op& op = emit(OpKind::let);
+  op.var = s.var;
+  op.at = at;
+}
+
+void Translator::add(const ir::Locate& s) {
+  const Address at = address(s.index);
+  if (at.lane_step != 0 || at.slow >= 0) fail("a position that differs between threads");
+  Op& op = emit(OpKind::locate);
+  op.dtype = k_.buffers[static_cast<size_t>(s.id)].dtype;
+  op.buffer = s.id;
+  op.var = s.var;
+  op.stride = 0;
+  op.number = static_cast<double>(s.extent);
+  op.at = at;
+}
+
+void Translator::add(const ir::For& s) {
+  Loop loop;
+  loop.var = s.var;
+  loop.limit = s.limit;
+  loop.unroll = s.unroll;
+  // Threads with fewer iterations are masked until the others end.
+  std::vector<ir::Condition> active;
+  for (const ir::Index& b : s.bounds) {
+    const Address at = address(b);
+    if (at.lane_step != 0 || at.slow >= 0)
+      active.push_back({b + ir::variable(s.var) * -1, 1, std::numeric_limits<int64_t>::max()});
+    else
+      loop.bounds.push_back(at);
+  }
+  const int id = static_cast<int>(code_.loops.size()), begin = here();
+  loop.body = begin + 1;
+  code_.loops.push_back(std::move(loop));
+  emit(OpKind::loop);
+  if (active.empty())
+    add(s.body);
+  else
+    branch(
+        active, [&] { add(s.body); }, [] {});
+  const int next = here();
+  emit(OpKind::next);
+  for (const int at : {begin, next}) {
+    Op& op = code_.ops[static_cast<size_t>(at)];
+    op.var = s.var;
+    op.loop = id;
+    op.target = at == begin ? here() : begin + 1;
+  }
+  code_.loops[static_cast<size_t>(id)].next = next;
+}
+
+void Translator::add(const ir::If& s) {
+  branch(
+      s.conditions, [&] { add(s.then_body); }, [&] { add(s.else_body); });
+}
+
+}  // namespace assay::runtime::simulated
