@@ -53,9 +53,16 @@ TEST(Results, ClaimsThatMissTheirBarStandFirst) {
   const Outcome o = results({tables.dir.path()});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.out, HasSubstr("2 claims have a bar; 1 of them hold."));
-  EXPECT_LT(o.out.find("|speed|heat|9 K|5 K|`make`|A 2026-11-28 0123abc|"),
-            o.out.find("|time|2 s|3 s|yes|`make`|A 2026-11-28 0123abc|"));
-  EXPECT_THAT(o.out, HasSubstr("|mass|1 g|-|-|"));
+  const size_t missed = o.out.find("- heat: 9 K (bar: 5 K)\n");
+  ASSERT_NE(missed, std::string::npos) << o.out;
+  EXPECT_LT(missed, o.out.find("- time: 2 s (bar: 3 s)\n"));
+  EXPECT_THAT(o.out, HasSubstr("`make` on A, 2026-11-28, 0123abc:\n"));
+  EXPECT_THAT(o.out, HasSubstr("- mass: 1 g\n"));
+}
+
+TEST(Results, ClaimsOfOneRunAndValueShareALine) {
+  const Tables tables(kHead + kGood + "start,2 s,3 s,yes,make,A,0123abc,2026-11-28\n");
+  EXPECT_THAT(results({tables.dir.path()}).out, HasSubstr("- time; start: 2 s (bar: 3 s)\n"));
 }
 
 TEST(Results, APageThatIsOutOfDateIsNamedWithTheCommand) {
