@@ -85,7 +85,8 @@ TEST(Recorded, is_refused_where_unsupported) {
   recorded.recorded = true;
   const auto times = module->run(round_trip(a, b), recorded);
   ASSERT_FALSE(times.ok());
-  EXPECT_THAT(render(times.diags()), HasSubstr("have no command buffer in which launches could be recorded"));
+  EXPECT_THAT(render(times.diags()),
+              HasSubstr("have no command buffer in which launches could be recorded"));
 }
 
 }  // namespace
