@@ -142,7 +142,7 @@ TEST_F(JournalFile, AnUnreadableOneSaysWhereAndWhatToDo) {
   leave(fact_ + "\nnonsense\n" + fact_ + "\n");
   const std::string wrong = render(read_journal(directory_).diags());
   EXPECT_THAT(wrong, testing::HasSubstr("journal.jsonl:2: error:"));
-  EXPECT_THAT(wrong, testing::HasSubstr("hint: without these lines"));
+  EXPECT_THAT(wrong, testing::HasSubstr("hint: remove these lines"));
   leave(to_line("journal", "assay/journal/3") + "\n");
   EXPECT_THAT(render(read_journal(directory_).diags()),
               testing::HasSubstr("this is 'assay/journal/3', expected assay/journal/2"));
