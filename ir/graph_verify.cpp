@@ -111,7 +111,7 @@ std::string fault_of(const Scalar& s, const Node& n, int depth) {
     return fmt::format("uses axis {}, the node has {}", s.operand, n.axes.size());
   if (s.op == ScalarOp::axis && n.axes[static_cast<size_t>(s.operand)].extent > kMostCounted)
     return fmt::format(
-        "takes the place along axis {} as a number, which f32 tells apart up to {} only",
+        "takes the place along axis {} as a number, which f32 represents exactly up to {} only",
         n.axes[static_cast<size_t>(s.operand)].name, kMostCounted);
   for (const Scalar& arg : s.args)
     if (std::string fault = fault_of(arg, n, depth + 1); !fault.empty()) return fault;

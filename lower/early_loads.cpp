@@ -84,7 +84,7 @@ class Run {  // of one block. invariant: no statement of `rest_` writes what `lo
     return n;
   }
   bool is_full(const ir::Value& v) const {
-    return !loads_.empty() && loads_.size() + loads_in(v) > size_t{kLoadsTogether};
+    return !loads_.empty() && loads_.size() + loads_in(v) > size_t{kLoadBatch};
   }
 
   // Gives each load inside a value a register; equal operands of an operation share one.

@@ -9,9 +9,9 @@
 namespace assay::lower {
 
 // The registers reserved beside the accumulators.
-inline constexpr int kLoadsTogether = 16;
+inline constexpr int kLoadBatch = 16;
 
-// In each run of assignments and stores, moves up to kLoadsTogether loads to the front. A load
+// In each run of assignments and stores, moves up to kLoadBatch loads to the front. A load
 // inside a value gets a register, and repeated loads of a block share it. No load moves past a
 // store to its buffer, so results are the same.
 void bring_loads_forward(ir::Kernel& kernel);

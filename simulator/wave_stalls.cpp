@@ -61,9 +61,8 @@ WaveStalls wave_stalls(const ir::Program& p, const model::Machine& m, const mode
   // of the iteration before.
   const double iterations = std::max(1.0, bodies / waves), unrolled = m.unrolled,
                copied = std::min(unrolled, kCopied);
-  const double times =
-      std::max({1.0, iterations / std::min(unrolled, kComputed),
-                batched / (lower::kLoadsTogether * std::min(unrolled, kMostBatches))});
+  const double times = std::max({1.0, iterations / std::min(unrolled, kComputed),
+                                 batched / (lower::kLoadBatch * std::min(unrolled, kMostBatches))});
   WaveStalls out{copying / copied, times * near + iterations * m.fma_latency.value};
   for (size_t level = cache; level < traffic.size(); ++level) {
     const double further = m.levels[level + 1].latency.value - m.levels[level].latency.value;

@@ -77,7 +77,7 @@ size_t fastest(const std::vector<Trial>& trials) {
 constexpr int kVisits = 3;         // of each operator
 constexpr size_t kVisitEvery = 4;  // operators begun between two visits of one: some 30 s
 
-struct UnderWay {  // an operator with visits still to come
+struct PendingOperator {  // an operator with visits still to come
   OperatorRows rows;
   Expected expected;
   std::vector<Trial> trials, neighbours;
@@ -98,10 +98,10 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
         visits_(device.info().simulated ? 1 : kVisits) {}
 
   // Draws, builds, and makes the first visit.
-  Result<std::unique_ptr<UnderWay>> begin(const Case& c, int64_t done, int64_t total) {
+  Result<std::unique_ptr<PendingOperator>> begin(const Case& c, int64_t done, int64_t total) {
     done_ = done;
     total_ = total;
-    auto out = std::make_unique<UnderWay>();
+    auto out = std::make_unique<PendingOperator>();
     out->rows.name = c.name;
     Stopwatch watch;
     tell(*out, "drawing programs");
@@ -123,7 +123,7 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     return out;
   }
 
-  Diags visit(UnderWay& op) {
+  Diags visit(PendingOperator& op) {
     Stopwatch watch;
     for (TrialBench& b : op.benches)
       if (Diags failed = b.visit(visits_); !failed.empty()) return failed;
@@ -132,10 +132,10 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
     return {};
   }
 
-  bool is_done(const UnderWay& op) const { return op.visits >= visits_; }
+  bool is_done(const PendingOperator& op) const { return op.visits >= visits_; }
 
   // An interrupted operator keeps its visits: no sample is lost.
-  OperatorRows conclude(UnderWay& op) {
+  OperatorRows conclude(PendingOperator& op) {
     for (TrialBench& b : op.benches) b.conclude();
     for (std::vector<Trial>* part : {&op.trials, &op.neighbours})
       for (Trial& t : *part) {
@@ -147,11 +147,11 @@ class Validator {  // invariant: refers to the parts of one validation, which ou
   }
 
  private:
-  void tell(const UnderWay& op, const std::string& what) const {
+  void tell(const PendingOperator& op, const std::string& what) const {
     report(options_.progress, done_, total_, op.rows.name + ": " + what);
   }
 
-  Diags add(UnderWay& op, std::vector<Trial>& trials) {
+  Diags add(PendingOperator& op, std::vector<Trial>& trials) {
     if (trials.empty()) return {};
     for (const Trial& t : trials) journal_.predicted(op.rows.name, t.row);
     BenchOptions bench;
@@ -259,7 +259,7 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
   if (!host) return host.diags();
   Validator validator(**device, *target, *machine, options, host->get(), *journal);
   std::vector<std::optional<OperatorRows>> rows(cases->size());
-  std::deque<std::pair<size_t, std::unique_ptr<UnderWay>>> under_way;  // by case
+  std::deque<std::pair<size_t, std::unique_ptr<PendingOperator>>> under_way;  // by case
   // Visits the operators that are due when `begun` operators have begun; concludes finished ones.
   const auto visit_again = [&](size_t begun) -> Diags {
     for (auto& [i, op] : under_way)
@@ -282,7 +282,7 @@ Result<Validation> validate(const hwdesc::Profile& profile, const Suite& suite,
       rows[i] = *known;
       continue;
     }
-    Result<std::unique_ptr<UnderWay>> begun =
+    Result<std::unique_ptr<PendingOperator>> begun =
         validator.begin(c, static_cast<int64_t>(i), out.total);
     if (cancelled(options.cancel)) break;
     if (!begun) return begun.diags();

@@ -12,8 +12,8 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kHeld = 0.5;  // of a capacity: all of it is still cached by its writer
-constexpr int kPairs = 4;      // of a launch that writes and one that reads, in a sample
+constexpr double kCachedPart = 0.5;  // of a capacity: all of it is still cached by its writer
+constexpr int kPairs = 4;            // of a launch that writes and one that reads, in a sample
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void run_coherence(Session& s) {
   const int units = s.device.units;
   if (!has_peer_units(s) || !level) return;
   const int64_t blocks = std::max<int64_t>(
-      1, static_cast<int64_t>(kHeld * s.known.levels.knees[*level].from) / kBlockBytes);
+      1, static_cast<int64_t>(kCachedPart * s.known.levels.knees[*level].from) / kBlockBytes);
   const int buffer = s.bench.allocate(units * blocks * kBlockBytes);
   const auto launch = [&](const char* access, size_t over) {
     runtime::Launch out = s.bench.launch(all_units_pass(s, access, buffer, blocks), 1);

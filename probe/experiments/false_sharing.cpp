@@ -11,7 +11,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kHeld = 0.5;  // of a capacity: all of it is still cached by its writer
+constexpr double kCachedPart = 0.5;  // of a capacity: all of it is still cached by its writer
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void run_false_sharing(Session& s) {
   const int units = s.device.units;
   if (!has_peer_units(s) || !level) return;
   const int64_t rows = std::max<int64_t>(
-      16, static_cast<int64_t>(kHeld * s.known.levels.knees[*level].from) / (2 * kEndBytes));
+      16, static_cast<int64_t>(kCachedPart * s.known.levels.knees[*level].from) / (2 * kEndBytes));
   const int64_t part = rows * 2 * kEndBytes + kBlockBytes;
   const int buffer = s.bench.allocate(units * part);
   s.rounds(2, [&](size_t point) {

@@ -109,10 +109,10 @@ void run_residency(Session& s) {
       emit(s, "memory", {{"bytes", static_cast<double>(bytes / part)}},
            resident_groups_of(s, meet_memory_kernel(lanes, part, bytes), first, registers));
   // The largest first: if registers do not matter there, they never do.
-  for (auto n = kLiveMeeting.rbegin(); n != kLiveMeeting.rend() && !out_of_time(s); ++n) {
+  for (auto n = kLiveCoresident.rbegin(); n != kLiveCoresident.rend() && !out_of_time(s); ++n) {
     const int groups = resident_groups_of(s, meet_registers_kernel(lanes, *n), first, registers);
     emit(s, "registers", {{"live", *n}, {"reported", static_cast<double>(registers)}}, groups);
-    if (n == kLiveMeeting.rbegin() && groups >= plain) return;
+    if (n == kLiveCoresident.rbegin() && groups >= plain) return;
   }
 }
 

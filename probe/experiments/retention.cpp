@@ -12,7 +12,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kHeld = 0.5;  // of a capacity: all of it is still cached by its writer
+constexpr double kCachedPart = 0.5;  // of a capacity: all of it is still cached by its writer
 constexpr double kIdle[] = {0.03e-3, 0.3e-3, 1e-3, 3e-3, 10e-3, 30e-3};  // s; the first one is none
 // Times what caches hold: so large a buffer is evicted before it is reused.
 constexpr double kBeyondCached = 8;
@@ -30,7 +30,8 @@ void run_retention(Session& s) {
     return;  // the unit of a group is unknown; simulated devices have no co-tenants
   const int units = s.device.units;
   const KneePoint& before = s.known.levels.knees[n - 2];
-  const auto part = std::max<int64_t>(1, static_cast<int64_t>(kHeld * before.from) / kBlockBytes),
+  const auto part = std::max<int64_t>(
+                 1, static_cast<int64_t>(kCachedPart * before.from) / kBlockBytes),
              hot = static_cast<int64_t>(kEvictionFactor * before.to) / kBlockBytes + 1;
   const int64_t room = std::min(
       s.max_bytes,

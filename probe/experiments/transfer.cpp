@@ -10,8 +10,8 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kMissesAll = 1.5, kHeld = 0.8;  // of a capacity
-constexpr double kBeyond = 4;                    // times the last cache
+constexpr double kMissesAll = 1.5, kCachedPart = 0.8;  // of a capacity
+constexpr double kBeyond = 4;                          // times the last cache
 // Bytes: an odd multiple of 256, more than the distance of two loads.
 constexpr int64_t kNodeStride = 1280;
 constexpr int kSetsMissed = 4;             // first loads use one set in so many
@@ -31,7 +31,7 @@ void add_pairs(const Session& s, std::vector<Point>& to) {
   for (size_t i = 0; i < knees.size(); ++i) {
     const double before = kMissesAll * knees[i].capacity;
     const double lines = i + 1 < knees.size()
-                             ? std::sqrt(before * kHeld * knees[i + 1].capacity / kSetsMissed)
+                             ? std::sqrt(before * kCachedPart * knees[i + 1].capacity / kSetsMissed)
                              : kBeyond * knees[i].capacity / kSetsMissed;
     Cycle c;
     c.nodes = std::max<int64_t>(64, static_cast<int64_t>(lines / s.known.line));

@@ -134,7 +134,7 @@ void run_types(Session& s) {
                                                                              : s.known.groups});
     }
   }
-  for (const TypedOp& op : kBesideFma)
+  for (const TypedOp& op : kOverlapsFma)
     if (usable(op, shape)) points.push_back({beside_name(op), kPairChains, s.known.groups});
   s.rounds(points.size(), [&](size_t i) {
     const Point& p = points[i];

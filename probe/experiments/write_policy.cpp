@@ -11,7 +11,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kHeld = 0.5;          // of a capacity
+constexpr double kCachedPart = 0.5;    // of a capacity
 constexpr double kLargest = 16 << 20;  // bytes of a cache: evicting more takes too long
 
 struct Point {
@@ -44,7 +44,8 @@ void run_write_policy(Session& s) {
   for (size_t i = 0; i < s.known.levels.knees.size(); ++i) {
     const KneePoint& knee = s.known.levels.knees[i];
     if (knee.to > kLargest) continue;
-    const auto held = std::max<int64_t>(1, static_cast<int64_t>(kHeld * knee.from) / kBlockBytes);
+    const auto held =
+        std::max<int64_t>(1, static_cast<int64_t>(kCachedPart * knee.from) / kBlockBytes);
     const auto evicting = static_cast<int64_t>(kEvictionFactor * knee.to) / kBlockBytes + 1;
     most = std::max(most, held);
     others = std::max(others, evicting);

@@ -142,7 +142,7 @@ void add_false_sharing(const Observations& all, size_t level, MemoryLevel& to) {
   to.false_sharing = latency_value({between->value - own->value, between->low - own->high,
                                     between->high - own->low, between->n + own->n, ""},
                                    "",
-                                   fmt::format("two units writing runs of {} B by turns, all at "
+                                   fmt::format("two units writing runs of {} B alternately, all at "
                                                "once, less the same in memory of their own",
                                                kEndBytes));
 }

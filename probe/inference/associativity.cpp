@@ -95,10 +95,10 @@ Value<Count> ways_of(const Observations& all, const Known& known, size_t level) 
   const double whole = ways * smallest;
   if (!odd || more || whole < knee.from / kNearCapacity ||
       whole > knee.to * kNearCapacity * kDisturbedStrides)
-    return unknown_value<Count>(
-        fmt::format("lines a power of two apart do not meet in one set: {:.0f} of them fit, {:.0f} "
-                    "KiB apart and more",
-                    ways, smallest / 1024));
+    return unknown_value<Count>(fmt::format(
+        "lines at a stride of a power of two do not share a set: {:.0f} of them fit, {:.0f} "
+        "KiB of stride and more",
+        ways, smallest / 1024));
   auto v = known_value(Count{ways}, Origin::measured,
                        "lines at distances of a power of two that still hit");
   v.low = Count{ways};
@@ -134,10 +134,10 @@ Value<Count> page_lines_of(const Observations& all, const Known& known, size_t l
   const auto half = crossed(kHalf);
   if (!half)
     return unknown_value<Count>(
-        "lines a page apart never take as long as half of the way to the next level");
-  auto v = known_value(
-      Count{std::round(*half)}, Origin::measured,
-      "chases through so many lines 4 KiB apart: half of the way to the next level's latency");
+        "lines at a stride of a page never take as long as half of the way to the next level");
+  auto v = known_value(Count{std::round(*half)}, Origin::measured,
+                       "chases through so many lines at a stride of 4 KiB: half of the way to the "
+                       "next level's latency");
   v.low = Count{std::round(crossed(kFirst).value_or(*half))};
   v.high = Count{std::round(crossed(kLast).value_or(*half))};
   return v;

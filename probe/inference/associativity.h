@@ -36,7 +36,9 @@ struct SetConflictCase {
   bool one_set = false, stores = false;
   int64_t lines = 0, stride = 0;  // stride: bytes
   int64_t bytes() const { return lines * stride; }
-  const char* what() const { return stores ? "changed" : "turns"; }  // of the observations
+  const char* what() const {
+    return stores ? "set_conflict_dirty" : "set_conflict";
+  }  // of the observations
 };
 std::vector<SetConflictCase> set_conflict_cases(const Known& known);
 

@@ -168,10 +168,10 @@ void add_divergent(const Observations& all, const Known& known, const char* op, 
       continue;
     ComputeOp c{op, "f32", pipe, {}, {}, widest ? "" : mode->name};
     const double own = whole.rate->value;
-    c.slots =
-        count_value({own / lanes.value, own / lanes.high, own / lanes.low, lanes.n, lanes.note},
-                    fmt::format("rate of whole vectors over that of lanes {} elements apart",
-                                kDivergentStride));
+    c.slots = count_value(
+        {own / lanes.value, own / lanes.high, own / lanes.low, lanes.n, lanes.note},
+        fmt::format("rate of whole vectors over that of lanes at a stride of {} elements",
+                    kDivergentStride));
     to.compute.push_back(std::move(c));
   }
 }
@@ -198,8 +198,9 @@ void add_splats(const Observations& all, const Known& known, const Best& whole, 
     const double vector = whole.rate->value / width;
     c.slots = count_value(
         {vector / rate.value, vector / rate.high, vector / rate.low, rate.n, rate.note},
-        fmt::format("rate of whole vectors over that of elements {} apart, each for {:.0f} lanes",
-                    kSplatSpacing, width));
+        fmt::format(
+            "rate of whole vectors over that of elements at a stride of {}, each for {:.0f} lanes",
+            kSplatSpacing, width));
     to.compute.push_back(std::move(c));
   }
 }

@@ -189,7 +189,7 @@ Value<Bytes> line_of(const LevelContext& c) {
   const Bytes line{c.known.line};
   if (line_by_pairs(c.all).declared)
     return known_value(line, Origin::driver, "the system's word",
-                       "no distance sets a second touch apart clearly from the first");
+                       "no distance distinguishes a second touch clearly from the first");
   return known_value(line, Origin::measured,
                      "second touch at a distance costs nothing within a line");
 }

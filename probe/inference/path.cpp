@@ -225,7 +225,7 @@ void add_block(const Observations& all, AccessPath& path, Profile& to) {
     return block ? known_value(Count{(*block).*side}, Origin::measured,
                                "two touches a distance divergent_time: the second costs nothing "
                                "within a block")
-                 : unknown_value<Count>("no distance sets two touches of texels apart");
+                 : unknown_value<Count>("no distance distinguishes two touches of texels");
   };
   path.block = {value(&TexelBlock::width), value(&TexelBlock::height)};
   for (MemoryLevel& m : to.memory)

@@ -34,10 +34,10 @@ void add_banks(const Observations& all, MemoryLevel& to) {
   if (strides.size() < 3) return;
   for (size_t i = 1; i < times.size(); ++i)
     if (times[i] < kSame * times[i - 1] / (kSame * kSame)) {
-      to.banks.count = unknown_value<Count>(
-          fmt::format("lanes {:.0f} words apart are faster than closer ones: others disturbed it, "
-                      "or sets of banks are chosen by a hash",
-                      strides[i]));
+      to.banks.count = unknown_value<Count>(fmt::format(
+          "lanes at a stride of {:.0f} words are faster than closer ones: others disturbed it, "
+          "or sets of banks are chosen by a hash",
+          strides[i]));
       return;
     }
   size_t longest = strides.size() - 1;
@@ -49,14 +49,14 @@ void add_banks(const Observations& all, MemoryLevel& to) {
   }
   if (longest + 1 == strides.size()) {
     to.banks.count = unknown_value<Count>(fmt::format(
-        "lanes {:.0f} words apart are still slower than closer ones: there are more banks",
+        "lanes at a stride of {:.0f} words are still slower than closer ones: there are more banks",
         strides.back()));
     return;
   }
   if (times[1] < kConflicts * times[0]) {
     to.banks.count =
         unknown_value<Count>(fmt::format("{:.0f} banks of 4 B, or fewer wider ones: lanes two "
-                                         "words apart are no slower than neighbours",
+                                         "words of stride are no slower than neighbours",
                                          strides[longest]));
     return;
   }
@@ -65,8 +65,8 @@ void add_banks(const Observations& all, MemoryLevel& to) {
                   "the smallest distance of the lanes, in words, that takes longest",
                   fmt::format("there loads take {:.1f} times as long as of neighbouring words",
                               times[longest] / times[0]));
-  to.banks.width =
-      known_value(Bytes{4}, Origin::measured, "lanes two words apart are slower than neighbours");
+  to.banks.width = known_value(Bytes{4}, Origin::measured,
+                               "lanes at a stride of two words are slower than neighbours");
 }
 
 namespace {
@@ -139,7 +139,7 @@ std::optional<MemoryLevel> group_memory(const Observations& all, const Known& kn
         "a chase through it takes {:.2f} times as long after other memory was read: it lies {}",
         *slowed,
         *slowed >= kEvicted ? "behind the caches"
-                            : "on the chip, or in a cache that is not told apart");
+                            : "on the chip, or in a cache that is not distinguished");
     if (said && *slowed < kEvicted)
       l.capacity.note += "; the driver says that it lies in far memory";
   }

@@ -17,7 +17,7 @@ constexpr double kServed =
     0.7;  // of the level's latency at least where both touches miss; of the next level's at most
 constexpr double kNoGain = 0.9;  // of the time inside lines: across them is never faster
 constexpr const char* kPairs =
-    "two touches a distance apart: the second costs nothing within what is moved at once";
+    "two touches at a distance: the second costs nothing within what is moved at once";
 
 std::optional<double> pair_time(const Observations& all, double level, double distance) {
   const auto s =
@@ -40,10 +40,10 @@ Value<Bytes> transaction_of(const Observations& all, const Known& known, size_t 
   const bool last = static_cast<size_t>(i) + 1 >= known.levels.plateaus.size();
   if (separate < kServed * here ||
       (!last && separate > kServed * known.levels.plateaus[static_cast<size_t>(i) + 1].seconds))
-    return unknown_value<Bytes>(
-        fmt::format("two touches {:.0f} B apart take {:.2f} times the level's latency each: "
-                    "neighbouring lines are fetched along, or it is not the level that serves them",
-                    distances.back(), separate / here));
+    return unknown_value<Bytes>(fmt::format(
+        "two touches at a distance of {:.0f} B take {:.2f} times the level's latency each: "
+        "neighbouring lines are fetched along, or it is not the level that serves them",
+        distances.back(), separate / here));
   double unit = 0;
   for (const double d : distances) {
     const double part = (2 * *pair_time(all, i, d) - separate - near) / (separate - near);
@@ -54,7 +54,7 @@ Value<Bytes> transaction_of(const Observations& all, const Known& known, size_t 
   }
   if (unit == 0 || unit == distances.front())
     return unknown_value<Bytes>(
-        fmt::format("no distance from {:.0f} to {:.0f} B sets free touches apart from others",
+        fmt::format("no distance from {:.0f} to {:.0f} B separates free touches from others",
                     distances.front(), distances.back()));
   // The first cache's whole line comes from whatever level serves it.
   if (level > 1)
@@ -85,7 +85,7 @@ Value<Bytes> line_of(const Observations& all, const Known& known, size_t level) 
   }
   if (line == 0 || line == strides.back()) return {};
   return known_value(Bytes{line}, Origin::measured,
-                     "nodes a stride apart: up to a line they fill as much, beyond it less");
+                     "nodes at a stride: up to a line they fill as much, beyond it less");
 }
 
 Value<Bytes> line_or_nearer(const Observations& all, const Known& known, size_t level) {

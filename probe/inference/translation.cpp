@@ -138,7 +138,7 @@ std::optional<TlbLevel> second_of(const Observations& all, const Known& known, d
   t.entries.n.reset();
   t.miss = latency_value(
       {(miss - hit) * hz, (miss - hit) * hz, (miss * kAlike - hit) * hz, 0, ""}, kCore,
-      "chase through pages eight apart, which crowd few sets, less a miss of the nearer buffer");
+      "chase through every eighth page, which map to few sets, less a miss of the nearer buffer");
   t.miss.n.reset();
   return t;
 }

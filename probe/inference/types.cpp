@@ -54,7 +54,7 @@ struct Reader {
 
   // Integers and f64 have the pipe of their most common operation.
   std::string pipe_of(const TypedOp& op, const Pipe& fma) const {
-    for (const TypedOp& common : kBesideFma)
+    for (const TypedOp& common : kOverlapsFma)
       if (common.dtype == op.dtype && beside_fma(common, fma))
         return std::string(ir::name_of(op.dtype));
     return fma.name;

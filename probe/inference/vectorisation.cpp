@@ -33,7 +33,7 @@ hwdesc::Value<hwdesc::Count> slp_lanes(const Observations& all, int most) {
     last = seconds[i];
   }
   return known_value(hwdesc::Count{double(lanes)}, hwdesc::Origin::measured,
-                     "scalar multiply-adds of elements side by side, against elements apart",
+                     "scalar multiply-adds of contiguous elements, against separate ones",
                      fmt::format("an element takes {:.2f} ns alone, {:.2f} ns in runs of {}",
                                  seconds[0] * 1e9, last * 1e9, lanes));
 }
@@ -48,12 +48,13 @@ hwdesc::Value<hwdesc::Count> merged_loads(const Observations& all) {
                                   Estimator::throughput);
   if (!neighbours || !separate) return {};
   const double part = neighbours->value / separate->value;
-  return known_value(hwdesc::Count{part < kFour  ? 4.0
-                                   : part < kTwo ? 2.0
-                                                 : 1.0},
-                     hwdesc::Origin::measured,
-                     "a word of a group's own memory a step, neighbours against words apart",
-                     fmt::format("neighbours take {:.2f} of the time", part));
+  return known_value(
+      hwdesc::Count{part < kFour  ? 4.0
+                    : part < kTwo ? 2.0
+                                  : 1.0},
+      hwdesc::Origin::measured,
+      "a word of a group's own memory a step, contiguous words against separate ones",
+      fmt::format("neighbours take {:.2f} of the time", part));
 }
 
 hwdesc::Value<hwdesc::Count> unrolled_iterations(const Observations& all, double latency) {
@@ -61,9 +62,10 @@ hwdesc::Value<hwdesc::Count> unrolled_iterations(const Observations& all, double
   const auto iteration = summarize(select(all, "vectorisation", "unroll"), Estimator::latency);
   if (!iteration || latency <= 0) return {};
   const double iterations = std::floor(latency / iteration->value * 1.1);
-  return known_value(hwdesc::Count{std::clamp(iterations, 1.0, kMost)}, hwdesc::Origin::measured,
-                     "latency of the first level over the time of a turn of a loop with one load",
-                     fmt::format("a turn takes {:.2f} ns", iteration->value * 1e9));
+  return known_value(
+      hwdesc::Count{std::clamp(iterations, 1.0, kMost)}, hwdesc::Origin::measured,
+      "latency of the first level over the time of an iteration of a loop with one load",
+      fmt::format("an iteration takes {:.2f} ns", iteration->value * 1e9));
 }
 
 }  // namespace assay::probe

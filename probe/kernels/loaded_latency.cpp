@@ -44,7 +44,7 @@ ir::Block stream_part(ir::Kernel& k, int from, int value, int x, int parameters)
   const int first = parameter_in(k, out, "first", parameters, ir::variable(0) + 3,
                                  kBlocks * (kBlockBytes / kPlaceBytes));
   const int pass = code::add_index(k, "pass"), block = code::add_index(k, "block"),
-            part = code::add_index(k, "part"), step = code::add_index(k, "turn");
+            part = code::add_index(k, "part"), step = code::add_index(k, "iteration");
   ir::Block additions, body;
   code::repeat(
       additions, kRestSteps,

@@ -15,9 +15,9 @@
 
 namespace assay::probe {
 
-inline constexpr std::array<int, 26> kLiveMeeting = {16,  32,  48,  56,  60,  64,  68,  72,  76,
-                                                     80,  84,  88,  92,  96,  100, 104, 108, 112,
-                                                     116, 120, 124, 128, 160, 192, 224, 248};
+inline constexpr std::array<int, 26> kLiveCoresident = {16,  32,  48,  56,  60,  64,  68,  72,  76,
+                                                        80,  84,  88,  92,  96,  100, 104, 108, 112,
+                                                        116, 120, 124, 128, 160, 192, 224, 248};
 inline constexpr std::array<int, 16> kLive = {8,  12, 16, 24,  28,  32,  40,  48,
                                               56, 64, 96, 128, 160, 192, 224, 272};
 inline constexpr std::array<int, 3> kMemoryParts = {2, 4, 8};

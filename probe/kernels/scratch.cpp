@@ -30,7 +30,7 @@ ir::Kernel strided(int lanes, int64_t stride) {
   k.body.push_back(code::fill(k, own, 0, lanes));
   k.body.push_back(code::declare(value, 1));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
-  const int i = code::add_index(k, "i"), step = code::add_index(k, "turn");
+  const int i = code::add_index(k, "i"), step = code::add_index(k, "iteration");
   ir::Block body;
   for (int64_t n = 0; n < kAtOnce; ++n) {
     body.push_back(code::set(
@@ -60,7 +60,7 @@ ir::Kernel after_sweep(int lanes, bool threads) {
   const int blocks = code::parameter(k, "blocks", parameters, ir::constant(1), kBlocks);
   const int rounds = code::parameter(k, "rounds", parameters, ir::constant(2), kMaxIterations);
   const int i = code::add_index(k, "i"), block = code::add_index(k, "block"),
-            part = code::add_index(k, "part"), step = code::add_index(k, "turn");
+            part = code::add_index(k, "part"), step = code::add_index(k, "iteration");
   const int64_t parts = kBlockBytes / 4 / lanes;
   ir::Block sweep = {
       code::set(value,

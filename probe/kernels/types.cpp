@@ -192,7 +192,7 @@ void add_type_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
     for (const TypedOp& op : kTypedOps)
       for (const int chains : kOpChains)
         if (usable(op, shape)) to.push_back(typed_chains(op, chains, lanes, shape.threads));
-    for (const TypedOp& op : kBesideFma)
+    for (const TypedOp& op : kOverlapsFma)
       if (usable(op, shape))
         to.push_back(kernel_of(typed_kernel(beside_name(op), lanes, kPairChains), {kFma, op},
                                kPairChains, lanes, shape.threads));

@@ -40,7 +40,7 @@ inline constexpr std::array<TypedOp, 15> kTypedOps = {{{"fma", ir::DType::f64},
                                                        {"fma", ir::DType::i8},
                                                        {"dot", ir::DType::i32}}};
 // Chains that alternate with f32 multiply-adds: do they use different pipes?
-inline constexpr std::array<TypedOp, 2> kBesideFma = {
+inline constexpr std::array<TypedOp, 2> kOverlapsFma = {
     {{"fma", ir::DType::f64}, {"add", ir::DType::i32}}};
 
 // Multiply-adds that are tried in every form of their dialect.

@@ -62,7 +62,7 @@ ir::Kernel words(int step, int lanes) {
   k.body.push_back(code::fill(k, own, from, lanes));
   k.body.push_back(code::declare(value, 1));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
-  const int i = code::add_index(k, "i"), n = code::add_index(k, "turn");
+  const int i = code::add_index(k, "i"), n = code::add_index(k, "iteration");
   ir::Block body = {code::set(value, code::load(own, ir::variable(n, step), DType::f32, 1)),
                     code::keep(value)};
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count),
@@ -78,7 +78,7 @@ ir::Kernel unrolled_loads(int lanes) {
   const int value = code::add_register(k, "value", DType::f32, lanes);
   k.body.push_back(code::declare(value, 1));
   const int count = code::parameter(k, "count", parameters, ir::constant(0), kMaxIterations);
-  const int i = code::add_index(k, "i"), n = code::add_index(k, "turn");
+  const int i = code::add_index(k, "i"), n = code::add_index(k, "iteration");
   ir::Block body = {code::set(value, code::load(from, ir::variable(n, lanes), DType::f32, lanes)),
                     code::keep(value)};
   k.body.push_back(code::loop(i, kMaxIterations, ir::variable(count),

@@ -63,7 +63,7 @@ std::vector<ChartRow> latency_charts() {
               "Chases through lines 4 KiB from each other, which map to few sets. The time "
               "rises where a level holds no more of them."),
           separate(latency_chart(
-              "Set conflicts", {"ways", "turns changed"},
+              "Set conflicts", {"ways", "set_conflict set_conflict_dirty"},
               {"lines", log_axis("lines", Kind::count), "stride"},
               log_axis("time of each access", Kind::seconds),
               "Independent vector loads of the first line of each page, which share few "

@@ -63,9 +63,10 @@ TEST(Graph, EveryFaultIsNamed) {
   g.nodes[0].body = apply(ScalarOp::mul, {g.nodes[0].body, {}});
   g.nodes[0].body.args[1].op = ScalarOp::axis;
   g.nodes[0].body.args[1].operand = 1;
-  EXPECT_NE(faults(g).find("the body takes the place along axis n as a number, which f32 tells "
-                           "apart up to 16777216 only"),
-            std::string::npos)
+  EXPECT_NE(
+      faults(g).find("the body takes the place along axis n as a number, which f32 represents "
+                     "exactly up to 16777216 only"),
+      std::string::npos)
       << faults(g);
   g = samples::matmul(2, 3, 4);
   g.inputs = {0};

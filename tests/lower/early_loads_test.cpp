@@ -105,7 +105,7 @@ TEST(EarlyLoads, OfOnePlaceAreOneUntilItIsWritten) {
   ir::Block body;
   for (int i = 0; i < 40; ++i) body.push_back(sum(0, load(0, i % 10)));
   EXPECT_EQ(order_of(kernel(body, 1).body), "d" + std::string(10, 'l') + std::string(40, 'a'))
-      << "not so many as to be taken in turns";
+      << "not so many as to be issued in several batches";
 }
 
 TEST(EarlyLoads, DoNotPassAStoreToTheirBuffer) {

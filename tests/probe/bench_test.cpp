@@ -15,9 +15,9 @@ constexpr double kTick = 0.3e-9, kLaunch = 1e-6,
                  // s: of an addition, of a launch, of a run while the processor is busy
     kHeld = 0.5e-3;
 
-class HeldModule final : public test::FakeModule {
+class DelayedModule final : public test::FakeModule {
  public:
-  explicit HeldModule(int runs_held) : held_(runs_held) {}
+  explicit DelayedModule(int runs_held) : held_(runs_held) {}
 
  private:
   void start_run() override { more_ = held_-- > 0 ? kHeld : 0; }
@@ -33,7 +33,7 @@ Observation sentinel_of(int runs_held) {
   runtime::DeviceInfo info;
   info.widths = {8};
   const std::vector<ir::Kernel> kernels = all_kernels(shape_of(info));
-  HeldModule module(runs_held);
+  DelayedModule module(runs_held);
   Bench bench(module, kernels, info);
   return bench.measure("clock", "sentinel", {}, bench.sentinel_job(1, 50e-6));
 }

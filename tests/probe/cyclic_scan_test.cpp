@@ -53,11 +53,11 @@ TEST(HitCurve, GivesTheCapacitiesBack) {
   const std::vector<MemoryLevel> m = told_by(sweep(kCaches, 0, 1));
   for (size_t i = 0; i < kCaches.size(); ++i) {
     const double parts = m[i].per == "unit" ? 1 : kUnits;
-    EXPECT_LT(octaves_apart(m[i].cyclic_scan.from, parts * footprint_of(kCaches[i], 0.9)), 0.15)
+    EXPECT_LT(octaves_between(m[i].cyclic_scan.from, parts * footprint_of(kCaches[i], 0.9)), 0.15)
         << m[i].name;
-    EXPECT_LT(octaves_apart(m[i].cyclic_scan.middle, parts * footprint_of(kCaches[i], 0.5)), 0.15)
+    EXPECT_LT(octaves_between(m[i].cyclic_scan.middle, parts * footprint_of(kCaches[i], 0.5)), 0.15)
         << m[i].name;
-    EXPECT_LT(octaves_apart(m[i].cyclic_scan.to, parts * footprint_of(kCaches[i], 0.1)), 0.15)
+    EXPECT_LT(octaves_between(m[i].cyclic_scan.to, parts * footprint_of(kCaches[i], 0.1)), 0.15)
         << m[i].name;
   }
   EXPECT_FALSE(m[3].cyclic_scan.from.known());
@@ -80,9 +80,9 @@ TEST(HitCurve, NoiseMovesThemByLessThanItsShareOfTheStep) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const std::vector<MemoryLevel> m = told_by(sweep(kCaches, 0.04, seed));
     const HitCurve& s = m[2].cyclic_scan;
-    EXPECT_LT(octaves_apart(s.from, kUnits * footprint_of(kCaches[2], 0.9)), 0.7) << seed;
-    EXPECT_LT(octaves_apart(s.middle, kUnits * footprint_of(kCaches[2], 0.5)), 0.35) << seed;
-    EXPECT_LT(octaves_apart(s.to, kUnits * footprint_of(kCaches[2], 0.1)), 0.7) << seed;
+    EXPECT_LT(octaves_between(s.from, kUnits * footprint_of(kCaches[2], 0.9)), 0.7) << seed;
+    EXPECT_LT(octaves_between(s.middle, kUnits * footprint_of(kCaches[2], 0.5)), 0.35) << seed;
+    EXPECT_LT(octaves_between(s.to, kUnits * footprint_of(kCaches[2], 0.1)), 0.7) << seed;
     EXPECT_LE(s.from.value->v, s.middle.value->v);
     EXPECT_LE(s.middle.value->v, s.to.value->v);
   }

@@ -211,15 +211,15 @@ TEST(Infer, ACacheDeclaredAsSharedIsPrivateInNoExperiment) {
     o.points.push_back(block("shared_reads", "other", {{"level", 2}}, 4e-11));
     return known_from(o);
   };
-  const Known apart = known("0-3"), alone = known("0");
-  ASSERT_EQ(apart.sharing.size(), 3u);
-  EXPECT_FALSE(apart.sharing[2].shared);
-  EXPECT_FALSE(apart.sharing[2].always_private());
-  EXPECT_TRUE(apart.sharing[1].always_private());
+  const Known cross_die = known("0-3"), alone = known("0");
+  ASSERT_EQ(cross_die.sharing.size(), 3u);
+  EXPECT_FALSE(cross_die.sharing[2].shared);
+  EXPECT_FALSE(cross_die.sharing[2].always_private());
+  EXPECT_TRUE(cross_die.sharing[1].always_private());
   EXPECT_TRUE(alone.sharing[2].always_private());
-  const auto past = footprint_past_private(apart, 1);
+  const auto past = footprint_past_private(cross_die, 1);
   ASSERT_TRUE(past.has_value());
-  EXPECT_NEAR(static_cast<double>(*past), 2.5 * apart.levels.knees[1].capacity, 1e5)
+  EXPECT_NEAR(static_cast<double>(*past), 2.5 * cross_die.levels.knees[1].capacity, 1e5)
       << "past the second cache, not the third";
 }
 

@@ -160,10 +160,10 @@ std::string pipe_of(const hwdesc::Profile& p, const std::string& op) {
 }
 
 TEST(Infer, OperationsThatOverlapHaveDifferentPipes) {
-  Observations apart = synthetic_machine(), shared = synthetic_machine();
-  add_pairs(apart, 3.5);
+  Observations two_pipes = synthetic_machine(), shared = synthetic_machine();
+  add_pairs(two_pipes, 3.5);
   add_pairs(shared, 2);
-  const hwdesc::Profile two = inferred(apart), one = inferred(shared);
+  const hwdesc::Profile two = inferred(two_pipes), one = inferred(shared);
   EXPECT_EQ(pipe_of(two, "add"), "add");
   EXPECT_EQ(pipe_of(two, "max"), "add") << "it waits for additions";
   EXPECT_EQ(pipe_of(two, "mul"), "fma");
@@ -173,10 +173,10 @@ TEST(Infer, OperationsThatOverlapHaveDifferentPipes) {
 }
 
 TEST(Infer, DivisionsThatOverlapWithExponentialsHaveAnotherPipe) {
-  Observations apart = synthetic_machine(), shared = synthetic_machine();
-  add_exponentials(apart, 14, 8.2);    // 16.4 cycles for both
-  add_exponentials(shared, 14, 14.6);  // 29.2
-  const hwdesc::Profile two = inferred(apart), one = inferred(shared);
+  Observations two_pipes = synthetic_machine(), shared = synthetic_machine();
+  add_exponentials(two_pipes, 14, 8.2);  // 16.4 cycles for both
+  add_exponentials(shared, 14, 14.6);    // 29.2
+  const hwdesc::Profile two = inferred(two_pipes), one = inferred(shared);
   EXPECT_EQ(pipe_of(two, "div"), "div");
   EXPECT_EQ(pipe_of(two, "exp"), "fma");
   EXPECT_TRUE(hwdesc::check(two).empty());

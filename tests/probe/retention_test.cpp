@@ -49,19 +49,19 @@ MemoryLevel last_cache(const Observations& all, const char* per = "device") {
 
 TEST(Retention, IsWhereSingleUseDataIsEvicted) {
   const MemoryLevel l = last_cache(used_once(0));
-  EXPECT_LT(octaves_apart(l.single_use_retention.from, footprint_of(kOnce, 0.9)), 0.3);
-  EXPECT_LT(octaves_apart(l.single_use_retention.middle, footprint_of(kOnce, 0.5)), 0.1);
-  EXPECT_LT(octaves_apart(l.single_use_retention.to, footprint_of(kOnce, 0.1)), 0.1);
+  EXPECT_LT(octaves_between(l.single_use_retention.from, footprint_of(kOnce, 0.9)), 0.3);
+  EXPECT_LT(octaves_between(l.single_use_retention.middle, footprint_of(kOnce, 0.5)), 0.1);
+  EXPECT_LT(octaves_between(l.single_use_retention.to, footprint_of(kOnce, 0.1)), 0.1);
   for (const Value<hwdesc::Bytes>* v :
        {&l.single_use_retention.middle, &l.reuse_retention.middle}) {
     EXPECT_LE(v->low->v, v->value->v / 4 + 1) << "others come and go";
     EXPECT_GE(v->high->v, v->value->v * 4 - 1);
   }
-  EXPECT_LT(octaves_apart(l.reuse_retention.from, kKeptLonger * footprint_of(kOnce, 0.9)), 0.3);
-  EXPECT_LT(octaves_apart(l.reuse_retention.middle, kKeptLonger * footprint_of(kOnce, 0.5)), 0.1);
-  EXPECT_LT(octaves_apart(l.reuse_retention.to, kKeptLonger * footprint_of(kOnce, 0.1)), 0.1);
-  EXPECT_LT(octaves_apart(last_cache(used_once(0), "unit").single_use_retention.middle,
-                          footprint_of(kOnce, 0.5) / kUnits),
+  EXPECT_LT(octaves_between(l.reuse_retention.from, kKeptLonger * footprint_of(kOnce, 0.9)), 0.3);
+  EXPECT_LT(octaves_between(l.reuse_retention.middle, kKeptLonger * footprint_of(kOnce, 0.5)), 0.1);
+  EXPECT_LT(octaves_between(l.reuse_retention.to, kKeptLonger * footprint_of(kOnce, 0.1)), 0.1);
+  EXPECT_LT(octaves_between(last_cache(used_once(0), "unit").single_use_retention.middle,
+                            footprint_of(kOnce, 0.5) / kUnits),
             0.1)
       << "each unit's own";
   EXPECT_FALSE(last_cache({}).single_use_retention.middle.known());
@@ -83,9 +83,9 @@ TEST(Retention, OfSeveralVisitsTheMedianCounts) {
   visit(4, 2);
   EXPECT_EQ(visits_of(all, "retention").size(), 2U);
   const MemoryLevel l = last_cache(all);
-  EXPECT_LT(octaves_apart(l.single_use_retention.middle, 2 * footprint_of(kOnce, 0.5)), 0.15);
-  EXPECT_LT(octaves_apart(l.single_use_retention.to, 2 * footprint_of(kOnce, 0.1)), 0.15);
-  EXPECT_LT(octaves_apart(l.reuse_retention.middle, 2 * kKeptLonger * footprint_of(kOnce, 0.5)),
+  EXPECT_LT(octaves_between(l.single_use_retention.middle, 2 * footprint_of(kOnce, 0.5)), 0.15);
+  EXPECT_LT(octaves_between(l.single_use_retention.to, 2 * footprint_of(kOnce, 0.1)), 0.15);
+  EXPECT_LT(octaves_between(l.reuse_retention.middle, 2 * kKeptLonger * footprint_of(kOnce, 0.5)),
             0.15);
 }
 
@@ -99,7 +99,7 @@ TEST(Retention, IsThatOfMostSamples) {
       o.samples = samples;
       o.disturbed.assign(samples.size(), 0);
     }
-  EXPECT_LT(octaves_apart(last_cache(all).single_use_retention.middle, footprint_of(kOnce, 0.5)),
+  EXPECT_LT(octaves_between(last_cache(all).single_use_retention.middle, footprint_of(kOnce, 0.5)),
             0.1);
 }
 
@@ -110,7 +110,8 @@ TEST(Retention, OneSlowPauseIsNotTheTimeOfAHit) {
   for (Observation& o : all.points)
     if (o.what == "pause" && o.value_at("idle") == kPauses.front())
       for (double& s : o.samples) s = once_behind(64 * kMiB);
-  EXPECT_LT(octaves_apart(last_cache(all).single_use_retention.to, footprint_of(kOnce, 0.1)), 0.3);
+  EXPECT_LT(octaves_between(last_cache(all).single_use_retention.to, footprint_of(kOnce, 0.1)),
+            0.3);
 }
 
 TEST(CoTenantEviction, IsTheRateAtWhichUnusedDataIsEvicted) {

@@ -50,7 +50,7 @@ inline std::vector<hwdesc::MemoryLevel> levels() {
   return m;
 }
 
-inline double octaves_apart(const hwdesc::Value<hwdesc::Bytes>& v, double bytes) {
+inline double octaves_between(const hwdesc::Value<hwdesc::Bytes>& v, double bytes) {
   EXPECT_TRUE(v.known()) << v.note;
   return v.known() ? std::abs(std::log2(v.value->v / bytes)) : 99;
 }

@@ -38,9 +38,9 @@ void fill(MemoryLevel& l, const simulated::Level& from, double hz) {
     l.write = from.allocates ? WritePolicy::allocate : WritePolicy::through;
   fill(l.bandwidth.write, from.write);
   const double read = from.read.at(hz), write = from.write.at(hz);
-  const double apart = std::max(1 / read, 1 / write),
+  const double overlapped = std::max(1 / read, 1 / write),
                turns = (1 / read + 1 / write) * from.copy_share;
-  fill(l.bandwidth.copy, Bandwidth{2 / std::max(apart, turns) * hz, ""});
+  fill(l.bandwidth.copy, Bandwidth{2 / std::max(overlapped, turns) * hz, ""});
   const double both = (2 / read + 1 / write) * from.copy_share +
                       (1 / read + 1 / write) * from.turnaround;  // a turnaround per pair
   l.bandwidth.triad = {};  // a simulated memory has the rates of reads, writes and copies
