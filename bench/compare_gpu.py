@@ -27,7 +27,7 @@ import tempfile
 import time
 import traceback
 
-from gpu import library, triton_product
+from gpu import peers, triton_product
 from gpu.assay import ROOT, compile_all, time_ours
 from gpu.operators import operators, work_of
 from gpu.report import FIELDS, logger, print_summary, shown
@@ -41,7 +41,7 @@ def add_columns(row, more):
 
 
 def time_peers(text, row, part, until, cold_bytes, log):
-    contests = [("library", lambda: library.time_library(text, cold_bytes))]
+    contests = [("library", lambda: peers.time_library(text, cold_bytes))]
     if part == "matmul" and triton_product.triton:
         contests.append(("triton", lambda: triton_product.time_triton(text, until, log)))
     for name, contest in contests:
@@ -57,7 +57,7 @@ def time_peers(text, row, part, until, cold_bytes, log):
                 },
             )
             log(f"{name} {text}", traceback.format_exc())
-        library.torch.cuda.empty_cache()
+        peers.torch.cuda.empty_cache()
 
 
 def compare_part(part, options, until, cold_bytes, log, write):
@@ -116,13 +116,13 @@ def main():
     parts = options.parts.split(",")
     if unknown := [part for part in parts if part not in SHARES]:
         parser.error(f"unknown parts {', '.join(unknown)}; there are {', '.join(SHARES)}")
-    if not options.no_library and not library.has_gpu():
+    if not options.no_library and not peers.has_gpu():
         parser.error("torch finds no GPU; --no-library times ours alone")
     os.makedirs(options.out, exist_ok=True)
     log, rows = logger(os.path.join(options.out, "log.txt")), []
     cold_bytes = 0
     if not options.no_library:
-        cold_bytes = library.prepare_library(options.device, triton_product.version(), log)
+        cold_bytes = peers.prepare_library(options.device, triton_product.version(), log)
     with open(os.path.join(options.out, "compare_gpu.csv"), "w", newline="") as file:
         table = csv.DictWriter(file, FIELDS)
         table.writeheader()

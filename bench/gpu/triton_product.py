@@ -3,7 +3,7 @@
 import time
 import traceback
 
-from gpu.library import empty, replay_time, torch, uniform
+from gpu.peers import empty, replay_time, torch, uniform
 from gpu.operators import parsed
 
 try:

@@ -50,7 +50,7 @@ int64_t long_enough(Session& s, int64_t total, int groups) {
 }
 
 // One pass over a buffer. Memory that was only filled is two or three times as slow in some virtual
-// machines as memory that was read before (docs/probing.md).
+// machines as memory that was read before.
 void read_once(Session& s, const char* access, int buffer, int64_t bytes) {
   if (s.device.threads || s.bench.simulated()) return;
   const runtime::Launch pass =

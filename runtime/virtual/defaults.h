@@ -1,5 +1,4 @@
 // Defaults of a simulated chip for values that its profile does not have, with reasons.
-// docs/virtual.md lists them for users.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,6 @@
 
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
-#include "compiler/passes/place.h"
 #include "lower/legal.h"
 #include "tests/probe/scripted_device.h"
 #include "toolkit/profiles.h"
@@ -64,7 +63,7 @@ class MadeModule final : public runtime::Module {  // invariant: made_[i] belong
     for (const runtime::BufferRange& b : launches[0].arguments) {
       const std::vector<float>& whole = buffers_[static_cast<size_t>(b.buffer)];
       arguments.emplace_back(whole.begin() + b.offset / int64_t{sizeof(float)}, whole.end());
-      places.insert(b.offset % compiler::kPage);
+      places.insert(b.offset % 4096);
     }
     EXPECT_EQ(places.size(), arguments.size()) << "they begin at different offsets in their pages";
     const auto ran = codegen::interpret(kernels_[k], arguments);
