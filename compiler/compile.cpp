@@ -12,6 +12,7 @@
 #include "compiler/passes/schedule.h"
 #include "compiler/passes/split_reductions.h"
 #include "compiler/passes/transpose_scores.h"
+#include "compiler/passes/unblock_narrow.h"
 #include "compiler/plan_builder.h"
 #include "compiler/search/construct_all.h"
 #include "compiler/search/rewrite_cost.h"
@@ -34,12 +35,12 @@ struct Gains {
   RewriteCost& cost;
   double results;
 
-  bool split(const LaidOut& now, const LaidOut& then) const {
+  bool faster(const LaidOut& now, const LaidOut& then) const {
     return cost.seconds_of(then) < cost.seconds_of(now);
   }
   LaidOut with_sums_split(LaidOut laid) const {
     return split_long_sums(std::move(laid), results,
-                           [this](const LaidOut& a, const LaidOut& b) { return split(a, b); });
+                           [this](const LaidOut& a, const LaidOut& b) { return faster(a, b); });
   }
   bool pack(const LaidOut& now, const LaidOut& then) const {
     return cost.seconds_of(with_sums_split(then)) < cost.seconds_of(with_sums_split(now));
@@ -64,8 +65,10 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
   // Split reductions, choose layouts. Vectors read the end of a row as padding, which the layout
   // holds, so rows are split before. Waves mask their last lanes and need no blocks, so layouts
   // are chosen before.
-  if (!m.simt) graph = split_reductions(graph, m.native_width);
+  const auto faster = [&](const LaidOut& a, const LaidOut& b) { return gains.faster(a, b); };
+  if (!m.simt) graph = split_reductions(graph, m.native_width, false, faster);
   LaidOut laid = choose_layouts(std::move(graph), m.simt ? 1 : m.native_width, free_io);
+  if (!m.simt) laid = unblock_narrow_images(std::move(laid), m.native_width, faster);
   if (m.simt) {
     laid = pack_strided_reads(
         std::move(laid), m.native_width,

@@ -260,6 +260,15 @@ bool depends_on(const Index& a, int var) {
   });
 }
 
+int64_t run_of(const Index& a, int var) {
+  int64_t run = 0;
+  for (const Term& t : a.terms) {
+    if (t.var >= 0 ? t.var == var : depends_on(t.of[0], var))
+      run = std::gcd(run, t.var >= 0 ? t.div : run_of(t.of[0], var));
+  }
+  return run;
+}
+
 std::optional<int64_t> stride_of(const Index& a, int var) {
   int64_t stride = 0;
   for (const Term& t : a.terms) {

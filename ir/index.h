@@ -76,6 +76,10 @@ Index substitute(const Index& a, const std::function<Index(int)>& with);
 
 bool depends_on(const Index& a, int var);
 
+// The index has one value while `var` runs through this many numbers from a multiple of it on; 1:
+// none that is told. Pre: it depends on `var`.
+int64_t run_of(const Index& a, int var);
+
 // The stride of `var` when the expression is affine in it outside any div or mod; nullopt when it
 // is not. 0 when it does not occur.
 std::optional<int64_t> stride_of(const Index& a, int var);

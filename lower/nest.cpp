@@ -1,6 +1,7 @@
 #include "lower/nest.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace assay::lower {
 
@@ -142,14 +143,42 @@ std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int
   return std::nullopt;
 }
 
+VectorIndex vector_index(std::span<const ir::Index> index, int axis, int width, ir::Ranges ranges) {
+  VectorIndex out{{}, {ranges.begin(), ranges.end()}, 0, 0};
+  out.vector = static_cast<int>(ranges.size());
+  out.lane = out.vector + 1;
+  out.ranges.push_back({0, ranges[static_cast<size_t>(axis)].high / width});
+  out.ranges.push_back({0, width - 1});
+  const ir::Index place = ir::variable(out.vector, width) + ir::variable(out.lane);
+  for (const ir::Index& i : index)
+    out.at.push_back(ir::simplify(
+        ir::substitute(i, [&](int a) { return a == axis ? place : ir::variable(a); }), out.ranges));
+  return out;
+}
+
+std::optional<ir::Condition> shared_condition(const ir::Index& at, int64_t size,
+                                              const ir::Range& whole, int lane, int width,
+                                              ir::Ranges ranges) {
+  if (!ir::depends_on(at, lane)) return ir::Condition{at, 0, size - 1};
+  const ir::Index vector = ir::divide(at, width, ranges);
+  if (ir::depends_on(vector, lane) || (size % width != 0 && whole.high >= size))
+    return std::nullopt;
+  return ir::Condition{vector, 0, (size - 1) / width};
+}
+
 std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape,
-                                   std::span<const ir::Index> index, int axis, int width) {
+                                   std::span<const ir::Index> index, int axis, int width,
+                                   ir::Ranges ranges) {
   int64_t stride = 0;
   for (size_t d = 0; d < index.size(); ++d) {
     if (!ir::depends_on(index[d], axis)) continue;
     const std::optional<int64_t> c = ir::stride_of(index[d], axis),
                                  s = lane_stride(layout, shape, static_cast<int>(d), width);
-    if (!c || !s) return std::nullopt;
+    if (!c) {  // a division or a modulo
+      const VectorIndex v = vector_index(index, axis, width, ranges);
+      return ir::stride_of(ir::physical_offset(layout, shape, v.at, v.ranges), v.lane);
+    }
+    if (!s) return std::nullopt;
     stride += *c * *s;
   }
   return stride;
@@ -226,6 +255,22 @@ double visits(const ir::Program& p, const Nest& nest) {
     if (level >= 0) times *= static_cast<double>(ir::tile_count(p, level, static_cast<int>(a)));
   }
   return times;
+}
+
+SortPlan sort_plan(const ir::Program& p) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  const auto* sort = std::get_if<ir::Sort>(&anchor.kind);
+  if (sort == nullptr) return {};
+  const int64_t terms = anchor.axes.back().extent;
+  const auto wanted = static_cast<uint64_t>(anchor.axes[static_cast<size_t>(sort->axis)].extent);
+  const auto block = static_cast<int64_t>(std::bit_ceil(wanted));
+  const bool few = 4 * block <= terms;  // more blocks than that cost less than one large sort
+  SortPlan out{few ? block : terms, (few ? 2 * block : terms) * p.vector_width, 0};
+  const auto merges = static_cast<double>(std::bit_width(static_cast<uint64_t>(out.block - 1)));
+  out.walks = merges * (merges + 1) / 2;
+  if (few)  // half of the arrays for each block: its stages, then a merge
+    out.walks = (out.walks + merges + 1) / 2 * static_cast<double>(ceil_div(terms, block));
+  return out;
 }
 
 bool adds_late(const ir::Program& p, const Nest& nest) {

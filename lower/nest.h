@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/kernel.h"
 #include "ir/program.h"
 
 namespace assay::lower {
@@ -81,8 +82,27 @@ std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int
                                    int dim, int width);
 
 // The same at an index, along an axis that may move several of its dimensions; 0: none of them.
+// Lanes that share the value of a division are one position: of `o/64`, 16 lanes at a multiple of
+// 16. `ranges`: the values of all axes.
 std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape,
-                                   std::span<const ir::Index> index, int axis, int width);
+                                   std::span<const ir::Index> index, int axis, int width,
+                                   ir::Ranges ranges);
+
+// The index at a vector of `width` lanes along `axis` that starts at a multiple of it: the number
+// of the vector is variable ranges.size(), the lane the one after it.
+struct VectorIndex {
+  std::vector<ir::Index> at;      // per dimension
+  std::vector<ir::Range> ranges;  // of the axes and the two variables
+  int vector = -1, lane = -1;     // the variables
+};
+VectorIndex vector_index(std::span<const ir::Index> index, int axis, int width, ir::Ranges ranges);
+
+// A condition on a position that all lanes of a vector share, which holds where those inside the
+// tensor are in [0, size). nullopt: lanes differ in that. `lane`: the variable of the lanes;
+// `whole`: the values of the index inside the tensor.
+std::optional<ir::Condition> shared_condition(const ir::Index& at, int64_t size,
+                                              const ir::Range& whole, int lane, int width,
+                                              ir::Ranges ranges);
 
 // Unroll factor of a reduction over staged copies in threads' code, so that compilers can merge
 // loads of neighbouring elements; 0: not unrolled.
@@ -94,6 +114,15 @@ bool has_partial_sums(const Nest& nest);
 
 // How often each tile of the output is updated: the product of those loops' tiles, 1 without them.
 double visits(const ir::Program& p, const Nest& nest);
+
+// How a sort walks its terms (lower/sort.cpp): all of them at once, or block by block where a few
+// of many are wanted.
+struct SortPlan {
+  int64_t block = 0;     // terms that are sorted at once; 0: no sort
+  int64_t elements = 0;  // of each of two arrays in scratch, keys and positions
+  double walks = 0;      // through these arrays, to sort one vector
+};
+SortPlan sort_plan(const ir::Program& p);
 
 // Are partial sums prefetched when a tile begins and added when it ends? Otherwise they initialise
 // the accumulators, and the first multiply-add waits for them.

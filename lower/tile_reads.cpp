@@ -67,10 +67,12 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
         narrower(ir::range_of(r.index[d], whole), ir::range_of(index[d], s_.ranges));
     ir::Pad pad = r.fill == 0 ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
     if (range.low >= -pad.before && range.high <= t.shape[d] - 1 + pad.after) continue;
-    if (ir::depends_on(index[d], s_.lane))
+    const auto shared = shared_condition(index[d], t.shape[d], ir::range_of(r.index[d], whole),
+                                         s_.lane, s_.width(), s_.ranges);
+    if (!shared)
       s_.diags.push_back(
           error(s_.p.name + ": a guard on tensor " + t.name + " differs between lanes"));
-    g.conditions.push_back({index[d], 0, t.shape[d] - 1});
+    g.conditions.push_back(shared.value_or(ir::Condition{index[d], 0, t.shape[d] - 1}));
   }
   if (g.conditions.empty()) return value;
   g.args = {std::move(value), constant_value(r.fill, s_.width())};

@@ -148,10 +148,21 @@ class RegisterLoads {
     return out;
   }
 
+  // Do neighbours along an axis share elements, as the filters of a group do?
+  static bool shares_elements(const ir::Read& r, const std::vector<size_t>& axes) {
+    return std::any_of(axes.begin(), axes.end(), [&](size_t a) {
+      return std::all_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) {
+        const int axis = static_cast<int>(a);
+        return !ir::depends_on(i, axis) || ir::run_of(i, axis) > 1;
+      });
+    });
+  }
+
   // Different loads in one register tile of a class.
   LoadCount in_tile(const ir::Read& r, const std::vector<size_t>& axes, const TileClass& c) const {
-    if (std::count_if(axes.begin(), axes.end(), [&](size_t a) { return c.at[a].size() > 1; }) <=
-        1) {
+    const auto several =
+        std::count_if(axes.begin(), axes.end(), [&](size_t a) { return c.at[a].size() > 1; });
+    if (several == 0 || (several == 1 && !shares_elements(r, axes))) {
       LoadCount all;  // nothing can overlap
       for (size_t a : axes) {
         all.n *= static_cast<double>(c.at[a].size());

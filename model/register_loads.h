@@ -1,7 +1,8 @@
 // Vector loads of a read whose elements stay in registers (lower/redundant_loads.h).
 //
 // An element is loaded once per register tile, outside all loops that do not move it. Tiles are
-// counted by class: full ones, and the last one along each axis, which may be partial.
+// counted by class: full ones, and the last one along each axis, which may be partial. Of tiles
+// that read several groups of a grouped convolution the first stands for all.
 #pragma once
 
 #include <cstdint>

@@ -25,9 +25,11 @@ std::optional<int64_t> stride_along(const ir::Program& p, size_t read, int axis,
     return s.read == static_cast<int>(read);
   });
   const auto t = static_cast<size_t>(r.tensor);
+  const std::vector<ir::Range> ranges = ir::ranges_of(p.graph.nodes[0]);
   if (staged == p.staging.end())
-    return lower::lane_stride(p.layouts[t], p.graph.tensors[t].shape, r.index, axis, lanes);
-  return lower::lane_stride(staged->layout, lower::staged_shape(p, *staged), r.index, axis, lanes);
+    return lower::lane_stride(p.layouts[t], p.graph.tensors[t].shape, r.index, axis, lanes, ranges);
+  return lower::lane_stride(staged->layout, lower::staged_shape(p, *staged), r.index, axis, lanes,
+                            ranges);
 }
 
 // Do `words` steps of the innermost loop read neighbouring words, the same ones for all threads,
@@ -37,9 +39,10 @@ bool steps_by_words(const ir::Program& p, const ir::Staging& s, const lower::Loo
   const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(s.read)];
   if (p.vector_axis >= 0 && lower::reads_axis(p, s.read, p.vector_axis)) return false;
   const std::vector<int64_t> shape = lower::staged_shape(p, s);
+  const std::vector<ir::Range> ranges = ir::ranges_of(p.graph.nodes[0]);
   for (int a = 0; a < static_cast<int>(p.graph.nodes[0].axes.size()); ++a) {
     if (!lower::reads_axis(p, s.read, a)) continue;
-    const auto stride = lower::lane_stride(s.layout, shape, r.index, a, words);
+    const auto stride = lower::lane_stride(s.layout, shape, r.index, a, words, ranges);
     if (!stride || (a == innermost.axis ? *stride != 1 : *stride % words != 0)) return false;
   }
   return lower::reads_axis(p, s.read, innermost.axis);
@@ -71,7 +74,7 @@ std::optional<int> slp_axis(const ir::Program& p) {
 
 int slp_lanes(const ir::Program& p, int lanes) {
   const std::optional<int> axis = slp_axis(p);
-  if (lanes <= 1 || p.vector_width > 1 || !axis) return 1;
+  if (lanes <= 1 || p.vector_width > 1 || !axis || !ir::is_expression(p.graph.nodes[0])) return 1;
   const int64_t in_tile =
       std::min(p.tiles.back().extent[static_cast<size_t>(*axis)], contiguous_elements(p));
   const auto whole = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(lanes)));

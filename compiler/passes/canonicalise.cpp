@@ -35,7 +35,7 @@ struct ScaleShift {                    // body = x * scale[axis] + shift[axis]
 };
 
 std::optional<ScaleShift> match_scale_shift(const ir::Graph& g, const ir::Node& n) {
-  if (n.combine != ir::Combiner::none || n.body.op != ScalarOp::add || n.reads.size() != 3)
+  if (!ir::is_elementwise(n) || n.body.op != ScalarOp::add || n.reads.size() != 3)
     return std::nullopt;
   for (int flip = 0; flip < 2; ++flip) {
     const ir::Scalar& product = n.body.args[static_cast<size_t>(flip)];
@@ -61,7 +61,8 @@ std::optional<ScaleShift> match_scale_shift(const ir::Graph& g, const ir::Node& 
 // Of a sum of products: the read of f32 weights that `axis` indexes, and the dimension it indexes.
 std::optional<std::pair<int, int>> scalable_weights(const ir::Graph& g, const ir::Node& n,
                                                     int axis) {
-  if (n.combine != ir::Combiner::sum || n.body.op != ScalarOp::mul) return std::nullopt;
+  if (!ir::is_expression(n) || n.combine != ir::Combiner::sum || n.body.op != ScalarOp::mul)
+    return std::nullopt;
   for (int side = 0; side < 2; ++side) {
     const int r = static_cast<int>(side);
     if (!is_read(n.body.args[static_cast<size_t>(side)], r) &&

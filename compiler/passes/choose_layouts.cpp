@@ -19,7 +19,8 @@ std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
     for (const ir::Axis& a : n.axes) whole.push_back({0, a.extent - 1});
     for (const ir::Read& r : n.reads) {
       // Only a reduction reads an element often enough for padding to cost less than guards.
-      if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none)
+      if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none ||
+          !ir::is_expression(n))
         continue;
       for (size_t d = 0; d < pad.size(); ++d) {
         const ir::Range range = ir::range_of(r.index[d], whole);
@@ -40,6 +41,7 @@ bool is_window(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   const bool weights = std::any_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& w) {
     return g.tensors[static_cast<size_t>(w.tensor)].constant >= 0;
   });
+  if (!ir::is_expression(n)) return false;
   bool whole = n.combine != ir::Combiner::none;
   for (size_t d = 0; d < r.index.size(); ++d) {
     bool moves = false, reduces = false;

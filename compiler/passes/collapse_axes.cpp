@@ -118,7 +118,7 @@ Problem collapse_axes(Problem p) {
     const auto ones = [&](int a) {
       return p.graph.nodes[0].axes[static_cast<size_t>(a)].extent == 1;
     };
-    if (ones(first) || ones(first + 1)) continue;
+    if (ones(first) || ones(first + 1) || !ir::is_expression(p.graph.nodes[0])) continue;
     if (AxisPair pair(p, first); pair.collapses()) p = pair.collapsed();
   }
   return p;

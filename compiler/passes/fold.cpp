@@ -100,6 +100,7 @@ std::vector<ir::Node> readers_through(const ir::Graph& g, const ir::Node& m,
   const bool reshapes = is_reshape(g, m);
   for (int r : readers) {
     ir::Node reader = g.nodes[static_cast<size_t>(r)];
+    if (!ir::is_expression(reader)) return {};
     const bool into_reshape = is_reshape(g, reader);
     const std::vector<ir::Range> ranges = ranges_of(reader);
     for (ir::Read& read : reader.reads) {
@@ -190,7 +191,8 @@ bool sink(ir::Graph& g, int m) {
   const ir::Node node = g.nodes[static_cast<size_t>(m)];
   const int from = node.reads[0].tensor, p = ir::producer_of(g, from);
   if (p < 0 || is_output(g, from) || ir::consumers_of(g, from).size() != 1 ||
-      is_reshape(g, g.nodes[static_cast<size_t>(p)]))
+      is_reshape(g, g.nodes[static_cast<size_t>(p)]) ||
+      !ir::is_expression(g.nodes[static_cast<size_t>(p)]))
     return false;
   const std::optional<std::vector<int>> axis_of = permutation_of(g, node);
   if (!axis_of) return false;

@@ -41,7 +41,7 @@ bool is_cheap(const ir::Graph& g, const ir::Node& n) {
 // Will node `n` be in the epilogue of a reduction?
 bool is_epilogue(const ir::Graph& g, int n) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
-  if (node.combine != ir::Combiner::none) return false;
+  if (!ir::is_elementwise(node)) return false;
   for (const ir::Read& r : node.reads) {
     const int p = ir::producer_of(g, r.tensor);
     if (p < 0 || !can_follow(g, p, n)) continue;
@@ -53,7 +53,8 @@ bool is_epilogue(const ir::Graph& g, int n) {
 
 bool can_inline(const ir::Graph& g, const ir::Node& reader, const ir::Node& n) {
   const double size = static_cast<double>(ir::elements(g.tensors[static_cast<size_t>(n.output)]));
-  return !is_product(reader) && !is_reshape(g, reader) && ir::points_of(reader) <= size;
+  return ir::is_expression(reader) && !is_product(reader) && !is_reshape(g, reader) &&
+         ir::points_of(reader) <= size;
 }
 
 // The readers with the node's body inlined; empty: one of them can not have it.
@@ -72,8 +73,7 @@ std::vector<ir::Node> readers_with(const ir::Graph& g, int n, const std::vector<
 
 bool is_candidate(const ir::Graph& g, int n, const std::vector<int>& readers) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
-  if (node.combine != ir::Combiner::none || is_output(g, node.output) || readers.empty())
-    return false;
+  if (!ir::is_elementwise(node) || is_output(g, node.output) || readers.empty()) return false;
   if (is_map(node) || is_epilogue(g, n)) return false;  // maps: see fold
   return readers.size() == 1 || is_cheap(g, node);
 }
@@ -90,8 +90,7 @@ std::optional<Factor> factor_of(const ir::Graph& g, const ir::Node& scaling,
   if (at.lookup || std::any_of(scaling.reads.begin(), scaling.reads.end(),
                                [](const ir::Read& r) { return r.lookup.has_value(); }))
     return std::nullopt;
-  if (scaling.combine != ir::Combiner::none || scaling.reads.size() != 2 || at.guarded)
-    return std::nullopt;
+  if (!ir::is_elementwise(scaling) || scaling.reads.size() != 2 || at.guarded) return std::nullopt;
   if ((op != ScalarOp::mul && op != ScalarOp::div) || scaling.body.args[0].op != ScalarOp::read ||
       scaling.body.args[1].op != ScalarOp::read ||
       scaling.body.args[0].operand == scaling.body.args[1].operand)

@@ -11,7 +11,8 @@ namespace {
 
 // Does the form of `next` allow it? Other readers of `last` are not looked at.
 bool is_elementwise_on(const ir::Graph& g, const ir::Node& last, const ir::Node& next) {
-  if (next.combine != ir::Combiner::none || is_output(g, last.output)) return false;
+  if (!ir::is_elementwise(next) || !ir::is_expression(last) || is_output(g, last.output))
+    return false;
   if (std::any_of(next.reads.begin(), next.reads.end(),
                   [](const ir::Read& r) { return r.lookup.has_value(); }))
     return false;

@@ -44,7 +44,7 @@ bool ends_a_chain(const ir::Graph& g, int x, int reader) {
     if (before < 0) return false;
     p = before;
   }
-  return true;
+  return ir::is_expression(g.nodes[static_cast<size_t>(p)]);
 }
 
 // The read of node `n` whose producer it could follow as an epilogue in another shape; -1: none. It
@@ -151,7 +151,7 @@ bool lift(ir::Graph& g, int n, int lifted, int source) {
 ir::Graph lift_over_reshapes(ir::Graph g) {
   for (int n = 0; n < static_cast<int>(g.nodes.size()); ++n) {
     const ir::Node& node = g.nodes[static_cast<size_t>(n)];
-    if (node.combine != ir::Combiner::none || is_map(node)) continue;
+    if (!ir::is_elementwise(node) || is_map(node)) continue;
     int source = -1;
     const int read = lifted_read(g, n, source);
     if (read < 0) continue;

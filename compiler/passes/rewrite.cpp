@@ -60,12 +60,6 @@ void replace(ir::Scalar& s, int operand, const ir::Scalar& by) {
 
 }  // namespace
 
-std::vector<ir::Range> ranges_of(const ir::Node& n) {
-  std::vector<ir::Range> out;
-  for (const ir::Axis& a : n.axes) out.push_back({0, a.extent - 1});
-  return out;
-}
-
 bool affine(const ir::Index& i) {
   return std::all_of(i.terms.begin(), i.terms.end(),
                      [](const ir::Term& t) { return t.var >= 0 && t.div == 1 && t.mod == 0; });
@@ -87,7 +81,7 @@ bool is_identity(const ir::Graph& g, const ir::Read& r) {
 }
 
 bool is_map(const ir::Node& n) {
-  return n.combine == ir::Combiner::none && n.reads.size() == 1 && !n.reads[0].guarded &&
+  return ir::is_elementwise(n) && n.reads.size() == 1 && !n.reads[0].guarded &&
          n.body == ir::read(0);
 }
 
@@ -108,22 +102,27 @@ bool is_reshape(const ir::Graph& g, const ir::Node& n) {
 }
 
 bool is_product(const ir::Node& n) {
-  return n.combine == ir::Combiner::sum && n.body.op == ir::ScalarOp::mul &&
+  return ir::is_expression(n) && n.combine == ir::Combiner::sum && n.body.op == ir::ScalarOp::mul &&
          n.body.args[0].op == ir::ScalarOp::read && n.body.args[1].op == ir::ScalarOp::read;
 }
 
 bool reuses_operands(const ir::Graph& g, const ir::Node& n) {
-  if (n.combine != ir::Combiner::sum || n.body.op != ir::ScalarOp::mul || n.reads.size() != 2)
+  if (!ir::is_expression(n) || n.combine != ir::Combiner::sum || n.body.op != ir::ScalarOp::mul ||
+      n.reads.size() != 2)
     return false;
   const int spatial = ir::spatial_count(g, n);
   return std::all_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& r) {
-    for (int a = 0; a < spatial; ++a) {
-      const bool moves = std::any_of(r.index.begin(), r.index.end(),
-                                     [&](const ir::Index& i) { return ir::depends_on(i, a); });
-      if (n.axes[static_cast<size_t>(a)].extent > 1 && !moves) return true;
-    }
+    for (int a = 0; a < spatial; ++a)
+      if (n.axes[static_cast<size_t>(a)].extent > 1 && reuse_along(n, r, a) > 1) return true;
     return false;
   });
+}
+
+int64_t reuse_along(const ir::Node& n, const ir::Read& r, int axis) {
+  int64_t run = n.axes[static_cast<size_t>(axis)].extent;
+  for (const ir::Index& i : r.index)
+    if (ir::depends_on(i, axis)) run = std::gcd(run, ir::run_of(i, axis));
+  return run;
 }
 
 bool has_functions(const ir::Scalar& body) {

@@ -12,8 +12,6 @@
 
 namespace assay::compiler {
 
-std::vector<ir::Range> ranges_of(const ir::Node& n);  // the values of its axes
-
 bool affine(const ir::Index& i);  // no division, no modulo
 bool affine(const ir::Read& r);
 
@@ -28,6 +26,10 @@ bool is_reshape(const ir::Graph& g, const ir::Node& n);
 
 // A sum of products of two operands.
 bool is_product(const ir::Node& n);
+
+// How many neighbours along `axis`, from a multiple of that number on, share one element of a read.
+// Its extent: the axis does not move the read. Of a convolution in groups, the filters of a group.
+int64_t reuse_along(const ir::Node& n, const ir::Read& r, int axis);
 
 // A sum of products whose operands are both reused, so it keeps many accumulators.
 bool reuses_operands(const ir::Graph& g, const ir::Node& n);

@@ -52,7 +52,7 @@ bool uses_axis(const ir::Scalar& body, int axis) {
 // The reduce axis along which all operands are contiguous; -1: none, or an operand is a constant,
 // which is packed anyway.
 int row_axis(const ir::Graph& g, const ir::Node& n, int width, bool ragged) {
-  if (n.combine == ir::Combiner::none) return -1;
+  if (!ir::is_expression(n) || n.combine == ir::Combiner::none) return -1;
   int found = -1;
   for (const ir::Read& r : n.reads) {
     if (r.lookup || r.guarded) return -1;
@@ -66,7 +66,7 @@ int row_axis(const ir::Graph& g, const ir::Node& n, int width, bool ragged) {
   }
   if (found < 0 || uses_axis(n.body, found)) return -1;
   const int64_t extent = n.axes[static_cast<size_t>(found)].extent;
-  if (extent % width != 0 && (!ragged || extent / width >= kMostVectors)) return -1;
+  if (ragged && extent % width != 0 && extent / width >= kMostVectors) return -1;
   return extent >= kFewestVectors * width ? found : -1;
 }
 
@@ -137,7 +137,7 @@ constexpr int64_t kShortestPart = 64;  // elements of a sum
 
 // The longest reduce axis and the number of parts to split it into; 1: it is not split.
 std::pair<int, int64_t> parts_of_sum(const ir::Graph& g, const ir::Node& n, double results) {
-  if (n.combine != ir::Combiner::sum) return {-1, 1};
+  if (!ir::is_expression(n) || n.combine != ir::Combiner::sum) return {-1, 1};
   const int spatial = ir::spatial_count(g, n);
   double there = 1;
   for (int a = 0; a < spatial; ++a)
@@ -218,24 +218,110 @@ LaidOut split_long_sums(LaidOut laid, double results, const Faster& faster) {
   return with_row_major_tensors(std::move(laid));
 }
 
-ir::Graph split_reductions(const ir::Graph& g, int width, bool ragged) {
+namespace {
+
+// Adds a tensor like the output of `n`.
+int add_result(ir::Graph& to, const ir::Node& n, const char* suffix) {
+  ir::Tensor t = to.tensors[static_cast<size_t>(n.output)];
+  t.name += suffix;
+  t.constant = -1;
+  to.tensors.push_back(std::move(t));
+  return static_cast<int>(to.tensors.size()) - 1;
+}
+
+// The terms from `first` on along a reduce axis.
+ir::Node rest_of(const ir::Node& n, int axis, int64_t first, int output) {
+  ir::Node out = n;
+  out.name += ".rest";
+  out.output = output;
+  out.axes[static_cast<size_t>(axis)].extent -= first;
+  for (ir::Read& r : out.reads)
+    for (ir::Index& i : r.index)
+      i = ir::substitute(
+          i, [&](int a) { return a == axis ? ir::variable(a) + first : ir::variable(a); });
+  return out;
+}
+
+ir::ScalarOp operation_of(ir::Combiner c) {
+  switch (c) {
+    case ir::Combiner::product:
+      return ir::ScalarOp::mul;
+    case ir::Combiner::max:
+      return ir::ScalarOp::max;
+    case ir::Combiner::min:
+      return ir::ScalarOp::min;
+    case ir::Combiner::sum:
+    case ir::Combiner::none:
+      break;
+  }
+  return ir::ScalarOp::add;
+}
+
+// The output of `n` from two partial results.
+ir::Node joined(const ir::Graph& g, const ir::Node& n, int a, int b) {
+  ir::Node out = n;
+  out.op = "join";
+  out.axes.resize(static_cast<size_t>(ir::spatial_count(g, n)));
+  out.combine = ir::Combiner::none;
+  out.reads.clear();
+  for (const int t : {a, b}) {
+    ir::Read r{t, {}, false, 0};
+    for (size_t d = 0; d < out.axes.size(); ++d)
+      r.index.push_back(out.axes[d].extent > 1 ? ir::variable(static_cast<int>(d)) : ir::Index{});
+    out.reads.push_back(std::move(r));
+  }
+  out.body = ir::apply(operation_of(n.combine), {ir::read(0), ir::read(1)});
+  return out;
+}
+
+// Adds `n` in lanes along `axis`, whose extent is a multiple of `width` or masked (`ragged`).
+void add_in_lanes(ir::Graph& to, const ir::Node& n, int axis, int width) {
+  const int id = add_result(to, n, ".lanes");
+  to.tensors.back().shape.push_back(width);
+  to.nodes.push_back(parts_of(to, n, axis, width, id));
+  to.nodes.push_back(sum_of_parts(to, n, width, id));
+}
+
+// The same for any extent: the elements after the last whole vector are reduced by themselves.
+void add_with_rest(ir::Graph& to, const ir::Node& n, int axis, int width) {
+  const int64_t extent = n.axes[static_cast<size_t>(axis)].extent;
+  const int64_t first = extent / width * width;
+  if (first == extent) return add_in_lanes(to, n, axis, width);
+  ir::Node whole = n;
+  whole.name += ".vectors";
+  whole.axes[static_cast<size_t>(axis)].extent = first;
+  whole.output = add_result(to, n, ".vectors");
+  const int rest = add_result(to, n, ".rest");
+  add_in_lanes(to, whole, axis, width);
+  to.nodes.push_back(rest_of(n, axis, first, rest));
+  to.nodes.push_back(joined(to, n, whole.output, rest));
+}
+
+}  // namespace
+
+ir::Graph split_reductions(const ir::Graph& g, int width, bool ragged, const Faster& faster) {
   if (width <= 1) return g;
   ir::Graph out = g;
   out.nodes.clear();
   for (const ir::Node& n : g.nodes) {
     const int axis = row_axis(g, n, width, ragged);
-    if (axis < 0) {
-      out.nodes.push_back(n);
-      continue;
+    const auto add = [&](ir::Graph& to) {
+      if (axis < 0)
+        to.nodes.push_back(n);
+      else
+        (ragged ? add_in_lanes : add_with_rest)(to, n, axis, width);
+    };
+    if (axis >= 0 && faster && reuses_operands(g, n)) {  // it has other good lanes
+      const LaidOut now = with_row_major_tensors(single_node({out, {}}, n));
+      LaidOut then = now;
+      then.graph.nodes.clear();
+      add(then.graph);
+      if (!faster(now, with_row_major_tensors(std::move(then)))) {
+        out.nodes.push_back(n);
+        continue;
+      }
     }
-    ir::Tensor parts = g.tensors[static_cast<size_t>(n.output)];
-    parts.name += ".lanes";
-    parts.shape.push_back(width);
-    parts.constant = -1;
-    out.tensors.push_back(std::move(parts));
-    const int id = static_cast<int>(out.tensors.size()) - 1;
-    out.nodes.push_back(parts_of(g, n, axis, width, id));
-    out.nodes.push_back(sum_of_parts(g, n, width, id));
+    add(out);
   }
   return out;
 }

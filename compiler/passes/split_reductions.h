@@ -15,10 +15,12 @@ namespace assay::compiler {
 //
 //   out[i] = sum(k) f(i, k)   ->   part[i, l] = sum(m) f(i, m w + l),   out[i] = sum(l) part[i, l]
 //
-// What remains to gather is w / |k| of it. `width`: w; 1: nothing is split. `ragged`: also rows
-// whose length is no multiple of w, and no product with reuse, which has better lanes than its rows
-// (waves).
-ir::Graph split_reductions(const ir::Graph& g, int width, bool ragged = false);
+// What remains to gather is w / |k| of it. `width`: w; 1: nothing is split. Where w does not divide
+// the length of a row, the elements after the last whole vector are reduced by themselves;
+// `ragged`: the last vector is masked (waves). A product with reuse has other good lanes: `faster`
+// decides, and waves never split it.
+ir::Graph split_reductions(const ir::Graph& g, int width, bool ragged = false,
+                           const Faster& faster = {});
 
 // A long sum in P parts of consecutive elements, where `faster` agrees:
 //

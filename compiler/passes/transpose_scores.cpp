@@ -47,6 +47,7 @@ bool other_reads_stay_cheap(const ir::Node& n, const Group& group) {
 bool allows_transpose(const ir::Graph& g, int n, int tensor, Group& group) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
   const auto last = static_cast<size_t>(group.rank) - 1;
+  if (!ir::is_expression(node)) return false;
   if (node.combine == ir::Combiner::none) {
     if (is_map(node) || g.tensors[static_cast<size_t>(node.output)].shape !=
                             g.tensors[static_cast<size_t>(tensor)].shape)

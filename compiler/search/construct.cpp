@@ -65,6 +65,7 @@ void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
 }  // namespace
 
 std::vector<Choice> choices_for(const Space& s, bool printed) {
+  if (!ir::is_expression(s.anchor)) return kind_choices(s);
   const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
                                       [](const model::Level& l) { return l.is_scratchpad; });
   if (s.machine.simt && printed) {
@@ -74,8 +75,8 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
     std::move(shared.begin(), shared.end(), std::back_inserter(all));
     return all;
   }
-  if (scratchpad && !printed)
-    return scratchpad_choices(s, 2);  // of several workers, which vector code has not
+  if (scratchpad && !printed)  // of several workers, which vector code has not
+    return scratchpad_choices(s, s.machine.copies_overlap ? 2 : 1);
   return s.dense ? dense_choices(s) : plain_choices(s);
 }
 
@@ -93,7 +94,8 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
       continue;
     }
     const bool printed = target.dialect.known || candidate.program.workers.empty();
-    if (Diags over = printed ? lower::over_limits(candidate.program, target) : Diags{};
+    if (Diags over = printed ? lower::over_limits(candidate.program, target)
+                             : lower::unpriceable(candidate.program, target);
         !over.empty()) {
       why = std::move(over);
       ++out.pruned;

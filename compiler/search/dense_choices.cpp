@@ -73,6 +73,7 @@ std::vector<Choice> dense_choices(const Space& s) {
   for (const VectorChoice& v : vector_choices(s)) {
     for (int64_t vectors : {1, 2, 3, 4, 6}) {
       if (vectors > 1 && (vectors - 1) * v.width >= s.extent(v.axis)) break;
+      if (!s.keeps_groups(v.axis, std::min(vectors * v.width, s.extent(v.axis)))) continue;
       const int64_t limit = accumulator_limit(s, vectors);
       for (std::vector<int64_t> tile :
            s.machine.simt ? wave_tiles(s, v.axis, limit) : row_tiles(s, v.axis, limit)) {

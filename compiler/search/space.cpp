@@ -1,6 +1,7 @@
 #include "compiler/search/space.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "compiler/passes/rewrite.h"
@@ -21,16 +22,17 @@ int sole_dim(const ir::Read& r, int axis) {
   return found;
 }
 
-bool guards_dim(const Problem& p, const ir::Node& n, const ir::Read& r, size_t dim) {
+// Does a guard of the read tell lanes of a vector from each other?
+bool guards_lanes(const Problem& p, const ir::Node& n, const ir::Read& r, size_t dim,
+                  const lower::VectorIndex& v, int width) {
   if (!r.guarded) return false;
-  std::vector<ir::Range> whole;
-  for (const ir::Axis& a : n.axes) whole.push_back({0, a.extent - 1});
-  const ir::Range range = ir::range_of(r.index[dim], whole);
+  const ir::Range range = ir::range_of(r.index[dim], ir::ranges_of(n));
   const ir::Pad pad =
       r.fill == 0 ? ir::pad_of(p.layouts[static_cast<size_t>(r.tensor)], static_cast<int>(dim))
                   : ir::Pad{};
   const int64_t size = p.graph.tensors[static_cast<size_t>(r.tensor)].shape[dim];
-  return range.low < -pad.before || range.high > size - 1 + pad.after;
+  return (range.low < -pad.before || range.high > size - 1 + pad.after) &&
+         !lower::shared_condition(v.at[dim], size, range, v.lane, width, v.ranges);
 }
 
 enum class LaneAccess { broadcast, contiguous, strided, impossible };
@@ -38,23 +40,15 @@ enum class LaneAccess { broadcast, contiguous, strided, impossible };
 LaneAccess lane_access(const Problem& p, const ir::Node& n, const ir::Read& r, int axis,
                        int width) {
   const auto t = static_cast<size_t>(r.tensor);
-  int64_t stride = 0;
-  for (size_t d = 0; d < r.index.size(); ++d) {
-    if (!ir::depends_on(r.index[d], axis)) continue;
-    if (guards_dim(p, n, r, d)) return LaneAccess::impossible;
-    const auto c = ir::stride_of(r.index[d], axis);
-    const auto s =
-        lower::lane_stride(p.layouts[t], p.graph.tensors[t].shape, static_cast<int>(d), width);
-    if (!c || !s) return LaneAccess::impossible;
-    // Lanes of a blocked dimension stay in one block only when vectors start at its multiples.
-    const bool is_blocked = std::any_of(
-        p.layouts[t].dims.begin(), p.layouts[t].dims.end(),
-        [&](const ir::PhysicalDim& x) { return x.dim == static_cast<int>(d) && x.mod > 0; });
-    if (is_blocked && r.index[d] != ir::variable(axis)) return LaneAccess::impossible;
-    stride += *c * *s;
-  }
-  if (stride == 0) return LaneAccess::broadcast;
-  return stride == 1 ? LaneAccess::contiguous : LaneAccess::strided;
+  const lower::VectorIndex v = lower::vector_index(r.index, axis, width, ir::ranges_of(n));
+  for (size_t d = 0; d < r.index.size(); ++d)
+    if (ir::depends_on(r.index[d], axis) && guards_lanes(p, n, r, d, v, width))
+      return LaneAccess::impossible;
+  const std::optional<int64_t> stride = ir::stride_of(
+      ir::physical_offset(p.layouts[t], p.graph.tensors[t].shape, v.at, v.ranges), v.lane);
+  if (!stride) return LaneAccess::impossible;
+  if (*stride == 0) return LaneAccess::broadcast;
+  return *stride == 1 ? LaneAccess::contiguous : LaneAccess::strided;
 }
 
 }  // namespace
@@ -64,7 +58,7 @@ Space::Space(const Problem& p, const model::Machine& m)
       machine(m),
       anchor(p.graph.nodes[0]),
       spatial(ir::spatial_count(p.graph, anchor)) {
-  reduces = anchor.combine != ir::Combiner::none;
+  reduces = ir::is_expression(anchor) && anchor.combine != ir::Combiner::none;
   dense = reuses_operands(p.graph, anchor);
 }
 
@@ -84,8 +78,22 @@ bool Space::stageable(int read) const {
 bool Space::is_batch_axis(int axis) const {
   return std::all_of(anchor.reads.begin(), anchor.reads.end(), [&](const ir::Read& r) {
     return std::any_of(r.index.begin(), r.index.end(),
-                       [&](const ir::Index& i) { return ir::depends_on(i, axis); });
+                       [&](const ir::Index& i) { return ir::depends_on(i, axis); }) &&
+           reuse_along(anchor, r, axis) == 1;
   });
+}
+
+int64_t Space::longest_tile(int axis) const {
+  int64_t tile = extent(axis);
+  for (const ir::Read& r : anchor.reads)
+    if (const int64_t run = reuse_along(anchor, r, axis); dense && run > 1)
+      tile = std::gcd(tile, run);
+  return tile;
+}
+
+bool Space::keeps_groups(int axis, int64_t tile) const {
+  const int64_t group = longest_tile(axis);
+  return group == extent(axis) || tile % group == 0 || group % tile == 0;
 }
 
 namespace {
@@ -100,6 +108,10 @@ double transfers(int64_t stride) {
 
 bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
   const auto out = static_cast<size_t>(problem.graph.outputs[0]);
+  if (ir::is_whole(anchor, axis)) return false;
+  if (const auto* scatter = std::get_if<ir::Scatter>(&anchor.kind))
+    for (const ir::Position& p : scatter->positions)
+      if (ir::moves_with(anchor, p.read, axis)) return false;
   const auto stride =
       lower::lane_stride(problem.layouts[out], problem.graph.tensors[out].shape, axis, width);
   if (!stride) return false;
@@ -120,7 +132,7 @@ bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
       const auto t = static_cast<size_t>(read.tensor);
       cost.transfers +=
           transfers(lower::lane_stride(problem.layouts[t], problem.graph.tensors[t].shape,
-                                       read.index, axis, width)
+                                       read.index, axis, width, ir::ranges_of(node))
                         .value_or(kElementsPerTransfer));
       const LaneAccess lanes = lane_access(problem, node, read, axis, width);
       if (lanes == LaneAccess::impossible) return false;
@@ -128,7 +140,7 @@ bool Space::carries_lanes(int axis, int width, LaneCost& cost) const {
       if (n == 0 && dense && stageable(r) && sole_dim(read, axis) >= 0)
         cost.must_stage.push_back(r);
       else
-        cost.gathers = true;
+        cost.gathers = true, cost.gathers_terms |= n == 0 && reduces;
     }
   }
   return true;
@@ -145,7 +157,8 @@ std::vector<int> Space::storage_order() const {
 Choice unit_choice(const Space& s) {
   Choice c;
   for (size_t a = 0; a < s.anchor.axes.size(); ++a) {
-    c.register_tile.push_back(1);
+    const bool whole = ir::is_whole(s.anchor, static_cast<int>(a));
+    c.register_tile.push_back(whole ? s.extent(static_cast<int>(a)) : 1);
     c.group_tile.push_back(s.extent(static_cast<int>(a)));
   }
   return c;
@@ -157,6 +170,7 @@ namespace {
 // block, so addresses stay affine.
 std::map<int, int64_t> reduce_blocks(const Space& s) {
   std::map<int, int64_t> out;
+  if (!ir::is_expression(s.anchor)) return out;  // its own loops walk block by block or not
   for (const ir::Read& r : s.anchor.reads) {
     for (const ir::PhysicalDim& d : s.problem.layouts[static_cast<size_t>(r.tensor)].dims) {
       if (d.mod == 0) continue;

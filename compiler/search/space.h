@@ -38,6 +38,7 @@ struct Space {
   struct LaneCost {
     std::vector<int> must_stage;  // reads of the anchor that only a copy makes contiguous
     bool gathers = false;         // a read or the output needs a gather or scatter
+    bool gathers_terms = false;   // a read does, for every term of a reduction
     double transfers = 0;         // of all operands and the output, over those of contiguous lanes
   };
   // Can `axis` carry lanes of `width`? Adds what that costs.
@@ -46,6 +47,10 @@ struct Space {
   bool stageable(int read) const;
   // Every operand depends on it, so nothing is reused along it.
   bool is_batch_axis(int axis) const;
+  // Neighbours along the axis that share an operand's elements: a group's filters, or all of it.
+  int64_t longest_tile(int axis) const;
+  // Is a tile whole groups of filters, or a whole part of one? Others read operands of two groups.
+  bool keeps_groups(int axis, int64_t tile) const;
   // Spatial axes in the order of the output's storage, outermost first.
   std::vector<int> storage_order() const;
 };
@@ -63,6 +68,8 @@ std::vector<Choice> plain_choices(const Space& s);
 std::vector<Choice> scratchpad_choices(const Space& s, int stages);
 std::vector<Choice> wave_choices(const Space& s);
 Choice scalar_choice(const Space& s);
+// Of scans, scatters and sorts: lanes and rows along independent axes.
+std::vector<Choice> kind_choices(const Space& s);
 
 // Those of the policies that suit the machine and the problem: what construction considers.
 // `printed`: kernels will be, so only programs that lowering supports.

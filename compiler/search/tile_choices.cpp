@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "compiler/passes/rewrite.h"
+
 namespace assay::compiler {
 
 namespace {
@@ -31,10 +33,13 @@ std::vector<VectorChoice> vector_choices(const Space& s) {
     VectorChoice v{a, width, {}};
     if (s.extent(a) > 1 && s.carries_lanes(a, width, v.cost)) out.push_back(std::move(v));
   }
-  const bool any_without_gathers =
-      std::any_of(out.begin(), out.end(), [](const VectorChoice& v) { return !v.cost.gathers; });
-  if (any_without_gathers && !s.machine.simt)
-    std::erase_if(out, [](const VectorChoice& v) { return v.cost.gathers; });
+  // Contiguous lanes, where there are any; else those that scatter a result once, not every term.
+  const auto keep_without = [&](bool Space::LaneCost::*gathers) {
+    const auto with = [&](const VectorChoice& v) { return v.cost.*gathers; };
+    if (!s.machine.simt && !std::all_of(out.begin(), out.end(), with)) std::erase_if(out, with);
+  };
+  keep_without(&Space::LaneCost::gathers_terms);
+  keep_without(&Space::LaneCost::gathers);
   const auto cost = [&](const VectorChoice& v) {
     const double waste = static_cast<double>(round_up(s.extent(v.axis), v.width)) /
                          static_cast<double>(s.extent(v.axis));
@@ -47,22 +52,50 @@ std::vector<VectorChoice> vector_choices(const Space& s) {
   return out;
 }
 
-std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int64_t limit) {
+namespace {
+
+bool has_groups(const Space& s, int axis) { return s.longest_tile(axis) < s.extent(axis); }
+
+// Tiles of an axis along which operands are reused: of a group's filters, those that divide them.
+std::vector<int64_t> reusing_tiles(const Space& s, int axis, int64_t limit) {
+  const int64_t longest = s.longest_tile(axis);
+  if (!has_groups(s, axis)) return balanced_tiles(longest, limit);
+  std::vector<int64_t> out;
+  for (int64_t t = std::min(longest, limit); t >= 1; --t)
+    if (longest % t == 0) out.push_back(t);
+  return out;
+}
+
+// Axes of the rows of a register tile, the most useful first: of a product, those along which
+// vectors stay in registers.
+std::vector<int> row_axes(const Space& s, int vector_axis) {
   std::vector<int> rows = s.storage_order();
   std::erase(rows, vector_axis);
   std::reverse(rows.begin(), rows.end());
   std::erase_if(rows, [&](int a) { return s.extent(a) == 1; });
-  if (s.dense)
-    std::stable_partition(rows.begin(), rows.end(), [&](int a) { return !s.is_batch_axis(a); });
+  if (!s.dense) return rows;
+  const auto batch =
+      std::stable_partition(rows.begin(), rows.end(), [&](int a) { return !s.is_batch_axis(a); });
+  if (vector_axis >= 0)
+    std::stable_partition(rows.begin(), batch,
+                          [&](int a) { return reuses_vectors(s, vector_axis, a); });
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int64_t limit) {
+  const std::vector<int> rows = row_axes(s, vector_axis);
   std::vector<int64_t> ones(s.anchor.axes.size(), 1);
   if (rows.empty()) return {ones};
   std::vector<std::vector<int64_t>> out;
-  for (int64_t t : balanced_tiles(s.extent(rows[0]), limit)) {
+  for (int64_t t : reusing_tiles(s, rows[0], limit)) {
     std::vector<int64_t> tile = ones;
     tile[static_cast<size_t>(rows[0])] = t;
     out.push_back(tile);
-    if (rows.size() < 2 || t != s.extent(rows[0]) || 2 * t > limit) continue;
-    for (int64_t u : balanced_tiles(s.extent(rows[1]), limit / t)) {
+    const bool whole = t == s.longest_tile(rows[0]) || has_groups(s, rows[0]);
+    if (rows.size() < 2 || !whole || 2 * t > limit) continue;
+    for (int64_t u : reusing_tiles(s, rows[1], limit / t)) {
       if (u == 1) continue;
       tile[static_cast<size_t>(rows[1])] = u;
       out.push_back(tile);
@@ -72,12 +105,12 @@ std::vector<std::vector<int64_t>> row_tiles(const Space& s, int vector_axis, int
 }
 
 bool reuses_vectors(const Space& s, int vector_axis, int axis) {
-  const auto moves = [](const ir::Read& r, int a) {
-    return std::any_of(r.index.begin(), r.index.end(),
-                       [&](const ir::Index& i) { return ir::depends_on(i, a); });
-  };
-  return std::any_of(s.anchor.reads.begin(), s.anchor.reads.end(),
-                     [&](const ir::Read& r) { return moves(r, vector_axis) && !moves(r, axis); });
+  return std::any_of(s.anchor.reads.begin(), s.anchor.reads.end(), [&](const ir::Read& r) {
+    const bool moves = std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) {
+      return ir::depends_on(i, vector_axis);
+    });
+    return moves && reuse_along(s.anchor, r, axis) > 1;
+  });
 }
 
 std::vector<std::vector<int64_t>> wave_tiles(const Space& s, int vector_axis, int64_t limit) {
@@ -94,10 +127,12 @@ std::vector<std::vector<int64_t>> wave_tiles(const Space& s, int vector_axis, in
   for (int64_t t = std::min(limit, s.extent(first)); t >= 1; t /= 2) {
     std::vector<int64_t> tile(s.anchor.axes.size(), 1);
     const int64_t balanced = ceil_div(s.extent(first), ceil_div(s.extent(first), t));
+    if (!s.keeps_groups(first, balanced)) continue;
     tile[static_cast<size_t>(first)] = balanced;
     out.push_back(tile);
     for (int64_t u = 2; !rows.empty() && balanced * u <= limit && u / 2 < s.extent(rows[0]);
          u *= 2) {
+      if (!s.keeps_groups(rows[0], std::min(u, s.extent(rows[0])))) continue;
       out.push_back(tile);
       out.back()[static_cast<size_t>(rows[0])] = std::min(u, s.extent(rows[0]));
     }

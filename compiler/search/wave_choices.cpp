@@ -78,7 +78,7 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
                 if (s.extent(a) > s.extent(longest)) longest = a;
               c.block_tile[static_cast<size_t>(longest)] = std::min(depth, s.extent(longest));
               c.staged = staged;
-              c.pipeline_stages = stages;
+              c.pipeline_stages = staged.empty() ? 1 : stages;
               c.wave_groups = true;
               std::vector<int64_t> key{c.vector_axis};
               for (const std::vector<int64_t>* tile :

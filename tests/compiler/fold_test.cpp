@@ -116,8 +116,9 @@ TEST(SplitReductions, IntoLanesAndASumOfTheLanes) {
   check(b.g, rng);
 }
 
-// Waves take rows of any length: lanes beyond the end of a row are masked with the identity.
-TEST(SplitReductions, RaggedRowsOnWavesOnly) {
+// Rows of any length. Waves mask lanes beyond the end of a row with the identity; vectors leave the
+// last elements, of which they hold fewer than lanes, to a reduction of their own.
+TEST(SplitReductions, RaggedRows) {
   std::mt19937 rng(7);
   Builder b;
   const int x = b.input({3, 45}), y = b.input({3});
@@ -126,12 +127,37 @@ TEST(SplitReductions, RaggedRowsOnWavesOnly) {
   sum.reads.push_back(Builder::at(y, {ir::variable(0)}));
   sum.body = ir::apply(ir::ScalarOp::div,
                        {ir::number(1), ir::apply(ir::ScalarOp::sub, {ir::read(0), ir::read(1)})});
-  EXPECT_EQ(compiler::split_reductions(b.g, 8).nodes.size(), 2U);
-  const ir::Graph split = compiler::split_reductions(b.g, 8, true);
-  ASSERT_EQ(render(ir::verify(split)), "");
-  ASSERT_EQ(split.nodes.size(), 4U);
   const std::vector<Floats> inputs{random_floats(rng, 3 * 45), random_floats(rng, 3)};
-  expect_same_values(b.g, split, inputs);
+  for (const bool masked : {false, true}) {
+    const ir::Graph split = compiler::split_reductions(b.g, 8, masked);
+    ASSERT_EQ(render(ir::verify(split)), "");
+    ASSERT_EQ(split.nodes.size(), masked ? 4U : 8U);
+    expect_same_values(b.g, split, inputs);
+  }
+  const ir::Graph split = compiler::split_reductions(b.g, 8);
+  EXPECT_EQ(split.nodes[0].axes.back().extent, 5) << "40 of 45 elements in vectors";
+  EXPECT_EQ(split.nodes[2].axes.back().extent, 5) << "and the rest one by one";
+  check(b.g, rng);
+}
+
+TEST(SplitReductions, ProductsWithReuseOnlyWhereTheModelSaysSo) {
+  Builder b;  // a times the transpose of c: both are contiguous along the sum
+  const int a = b.input({16, 64}), c = b.input({24, 64});
+  b.g.outputs = {b.node("matmul", {16, 24}, {64},
+                        {Builder::at(a, {ir::variable(0), ir::variable(2)}),
+                         Builder::at(c, {ir::variable(1), ir::variable(2)})},
+                        ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}),
+                        ir::Combiner::sum)};
+  for (const bool faster : {false, true}) {
+    int asked = 0;
+    const ir::Graph split = compiler::split_reductions(
+        b.g, 8, false, [&](const compiler::LaidOut&, const compiler::LaidOut&) {
+          ++asked;
+          return faster;
+        });
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(split.nodes.size(), faster ? 2U : 1U);
+  }
 }
 
 // The value of `s` in f32, as kernels compute it, at the point `at` and with every read `read`.
@@ -248,12 +274,11 @@ TEST(SplitReductions, NotProductsWithReuseOnWaves) {
   EXPECT_EQ(compiler::split_reductions(g, 8, true).nodes.size(), g.nodes.size());
 }
 
-TEST(SplitReductions, NotConstantsShortRowsOrRaggedRows) {
+TEST(SplitReductions, NotConstantsOrShortRows) {
   std::mt19937 rng(6);
   Builder b;
-  const int x = b.input({32, 64}), odd = b.input({16, 63}), few = b.input({16, 24});
-  b.g.outputs = {b.matmul(x, b.weights({64, 32}, rng)), b.reduce(ir::Combiner::sum, odd),
-                 b.reduce(ir::Combiner::sum, few),
+  const int x = b.input({32, 64}), few = b.input({16, 31});
+  b.g.outputs = {b.matmul(x, b.weights({64, 32}, rng)), b.reduce(ir::Combiner::sum, few),
                  b.reduce(ir::Combiner::sum, b.transpose(x, {1, 0})),
                  b.matmul(x, b.transpose(b.weights({32, 64}, rng), {1, 0}))};
   EXPECT_EQ(compiler::split_reductions(b.g, 8).nodes.size(), b.g.nodes.size() + 1)

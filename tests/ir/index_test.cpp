@@ -73,5 +73,14 @@ TEST(Reach, CountsWhatWindowsTouch) {
         }
 }
 
+// 64*(o/64) + c: 64 filters read the same channels.
+TEST(Run, NeighboursThatADivisionPutsTogether) {
+  const ir::Index groups = ir::Index{{ir::Term{64, 0, {}, 64, 0}}, 0} + ir::variable(1);
+  EXPECT_EQ(ir::run_of(groups, 0), 64);
+  EXPECT_EQ(ir::run_of(groups, 1), 1);
+  EXPECT_EQ(ir::run_of(groups + ir::Index{{ir::Term{1, 0, {}, 48, 5}}, 0}, 0), 16);
+  EXPECT_EQ(ir::run_of(ir::Index{{ir::Term{1, 0, {}, 1, 8}}, 0}, 0), 1);
+}
+
 }  // namespace
 }  // namespace assay::ir
