@@ -9,9 +9,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
+#include "ir/apply_kind.h"
 #include "ir/element.h"
 #include "ir/evaluate_body.h"
+#include "ir/evaluate_product.h"
 #include "ir/evaluate_walk.h"
 #include "ir/graph.h"
 
@@ -95,10 +99,12 @@ Operand prepare_read(const Graph& g, const Node& n, const Read& r, const Values&
   return o;
 }
 
-Prepared prepare(const Graph& g, const Node& n, const Values& values) {
+// `shape`: of the result, the extents of the first axes.
+Prepared prepare(const Graph& g, const Node& n, const std::vector<int64_t>& shape,
+                 const Values& values) {
   Prepared p;
   Affine out{0, std::vector<int64_t>(n.axes.size(), 0)};
-  const auto strides = row_major_strides(g.tensors[static_cast<size_t>(n.output)].shape);
+  const auto strides = row_major_strides(shape);
   std::copy(strides.begin(), strides.end(), out.coeff.begin());
   p.forms.push_back(std::move(out));
   for (const Read& r : n.reads) p.operands.push_back(prepare_read(g, n, r, values, p.forms));
@@ -172,30 +178,6 @@ Run run_of(const Operand& o, Walk& walk) {
     run.span = intersect(run.span, inside(first, o.steps[d], o.shape[d], walk.extent()));
   }
   return run;
-}
-
-double dot(const double* a, int64_t sa, const double* b, int64_t sb, int64_t n) {
-  double sum[4] = {0, 0, 0, 0};
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int64_t k = 0; k < 4; ++k) sum[k] += a[(i + k) * sa] * b[(i + k) * sb];
-  for (; i < n; ++i) sum[0] += a[i * sa] * b[i * sb];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-// out[i] += a[i] * b[i], i < n, each with its own stride.
-void multiply_add(double* out, int64_t so, const double* a, int64_t sa, const double* b, int64_t sb,
-                  int64_t n) {
-  if (so == 0) {
-    *out += dot(a, sa, b, sb, n);
-  } else if (so == 1 && sa == 1 && sb == 0) {
-    const double factor = *b;
-    for (int64_t i = 0; i < n; ++i) out[i] += a[i] * factor;
-  } else if (so == 1 && sa == 0 && sb == 1) {
-    multiply_add(out, 1, b, 1, a, 0, n);
-  } else {
-    for (int64_t i = 0; i < n; ++i) out[i * so] += a[i * sa] * b[i * sb];
-  }
 }
 
 bool is_multiply_add(const Node& n, const Prepared& p) {
@@ -316,12 +298,13 @@ void run_body(const Node& n, const Prepared& p, Walk walk, double* out) {
   } while (walk.next());
 }
 
-void run_node(const Graph& g, const Node& source, Values& values) {
-  Node n = source;
+std::vector<double> run_expression(const Graph& g, Node n, const std::vector<int64_t>& shape,
+                                   const Values& values) {
   if (n.axes.empty()) n.axes.push_back({"one", 1});  // a scalar output: one point
-  const size_t size = static_cast<size_t>(elements(g.tensors[static_cast<size_t>(n.output)]));
-  std::vector<double> out(size, identity_of(n.combine));
-  Prepared p = prepare(g, n, values);
+  std::vector<double> out(static_cast<size_t>(std::accumulate(shape.begin(), shape.end(),
+                                                              int64_t{1}, std::multiplies<>())),
+                          identity_of(n.combine));
+  Prepared p = prepare(g, n, shape, values);
   const size_t inner = choose_inner(n, p);
   for (Operand& o : p.operands)
     if (auto steps = steps_along(o, inner); steps && o.access == Access::points) {
@@ -333,7 +316,38 @@ void run_node(const Graph& g, const Node& source, Values& values) {
     run_multiply_add(n, p, std::move(walk), out.data());
   else
     run_body(n, p, std::move(walk), out.data());
-  values[static_cast<size_t>(n.output)] = std::move(out);
+  return out;
+}
+
+// The terms of another kind of node, each of a shape of its own, and what the kind makes of them.
+std::vector<double> run_kind(const Graph& g, const Node& n, const Values& values) {
+  Node of = n;
+  of.kind = Expression{};
+  of.combine = Combiner::none;
+  of.axes = term_axes(n);
+  std::vector<int64_t> points;
+  for (const Axis& axis : of.axes) points.push_back(axis.extent);
+  Terms<double> terms;
+  terms.shape = g.tensors[static_cast<size_t>(n.output)].shape;
+  terms.values = run_expression(g, of, points, values);
+  if (const auto* scatter = std::get_if<Scatter>(&n.kind)) {
+    const Read& initial = n.reads[static_cast<size_t>(scatter->initial)];
+    terms.initial = values[static_cast<size_t>(initial.tensor)];
+    for (const Position& p : scatter->positions) {
+      of.body = read(p.read);
+      auto& to = terms.positions.emplace_back();
+      for (const double v : run_expression(g, of, points, values))
+        to.push_back(position_of(v, terms.shape[static_cast<size_t>(p.dim)]));
+    }
+  }
+  return apply_kind(n, terms, identity_of(n.combine),
+                    [&](double a, double b) { return combined(n.combine, a, b); });
+}
+
+void run_node(const Graph& g, const Node& n, Values& values) {
+  const auto output = static_cast<size_t>(n.output);
+  values[output] = is_expression(n) ? run_expression(g, n, g.tensors[output].shape, values)
+                                    : run_kind(g, n, values);
 }
 
 Diags faults_of(const Graph& g, std::span<const std::vector<float>> inputs) {

@@ -104,6 +104,27 @@ int64_t elements(const Tensor& t) {
   return product;
 }
 
+bool is_whole(const Node& n, int axis) {
+  if (const auto* scan = std::get_if<Scan>(&n.kind)) return axis == scan->axis;
+  if (const auto* sort = std::get_if<Sort>(&n.kind))
+    return axis == sort->axis || axis == static_cast<int>(n.axes.size()) - 1;
+  const auto* scatter = std::get_if<Scatter>(&n.kind);
+  if (scatter == nullptr) return false;
+  const size_t rank = n.reads[static_cast<size_t>(scatter->initial)].index.size();
+  return axis >= static_cast<int>(rank) ||
+         std::any_of(scatter->positions.begin(), scatter->positions.end(),
+                     [&](const Position& p) { return p.dim == axis; });
+}
+
+std::vector<Axis> term_axes(const Node& n) {
+  std::vector<Axis> out = n.axes;
+  const auto drop = [&](int axis) { out[static_cast<size_t>(axis)].extent = 1; };
+  if (const auto* sort = std::get_if<Sort>(&n.kind)) drop(sort->axis);
+  if (const auto* scatter = std::get_if<Scatter>(&n.kind))
+    for (const Position& p : scatter->positions) drop(p.dim);
+  return out;
+}
+
 int spatial_count(const Graph& g, const Node& n) {
   return static_cast<int>(g.tensors[static_cast<size_t>(n.output)].shape.size());
 }
@@ -126,16 +147,25 @@ std::vector<int> consumers_of(const Graph& g, int tensor) {
   return consumers;
 }
 
+std::vector<Range> ranges_of(const Node& n) {
+  std::vector<Range> out;
+  for (const Axis& a : n.axes) out.push_back({0, a.extent - 1});
+  return out;
+}
+
 double points_of(const Node& n) {
   double product = 1;
-  for (const Axis& axis : n.axes) product *= static_cast<double>(axis.extent);
+  for (const Axis& axis : term_axes(n)) product *= static_cast<double>(axis.extent);
   return product;
 }
 
 // Per point: the operations of the body and one application of the combiner; a multiply-add body
-// has 2.
+// has 2. No sort of n terms takes fewer than about log2(n) comparisons of each.
 double flops_of(const Graph&, const Node& n) {
-  return points_of(n) * (operations_of(n.body) + (n.combine == Combiner::none ? 0 : 1));
+  const double sorting = std::holds_alternative<Sort>(n.kind)
+                             ? std::log2(static_cast<double>(n.axes.back().extent))
+                             : 0;
+  return points_of(n) * (operations_of(n.body) + (n.combine == Combiner::none ? 0 : 1) + sorting);
 }
 
 std::vector<std::vector<Range>> input_regions(const Graph& g, const Node& n, Ranges tile) {

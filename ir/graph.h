@@ -1,6 +1,7 @@
 // Tensor expressions and graphs of them.
 //
 // A node computes one tensor:   out[i0..i(r-1)] = combine over the reduce axes of body(reads)
+// Other kinds of nodes combine the values of the body in another way (kind.h).
 // The first rank(output) axes are spatial, one per output dimension and in that order; the axes
 // after them are reduce axes. Each operand has one quasi-affine Index per dimension over the axes.
 // Matmul, convolutions, pooling, normalisations (several nodes), elementwise, transposes,
@@ -17,6 +18,7 @@
 
 #include "ir/dtype.h"
 #include "ir/index.h"
+#include "ir/kind.h"
 #include "support/result.h"
 
 namespace assay::ir {
@@ -35,8 +37,8 @@ enum class ScalarOp {
   sub,
   mul,
   div,
-  max,
-  min,
+  max,  // NaN in either operand goes through, in max, min and their combiners, and in kernels:
+  min,  // docs/validating.md, special values
   pow,
   neg,
   abs,
@@ -82,7 +84,8 @@ struct Read {
   bool operator==(const Read&) const = default;
 };
 
-enum class Combiner { none, sum, product, max, min };  // none: there are no reduce axes
+// Of an expression, none: there are no reduce axes.
+enum class Combiner { none, sum, product, max, min };
 
 // The neutral element: 0, 1, -inf, +inf.
 double identity_of(Combiner c);
@@ -95,6 +98,7 @@ struct Node {
   std::vector<Read> reads;
   Scalar body;
   Combiner combine = Combiner::none;
+  Kind kind = {};
   bool operator==(const Node&) const = default;
 };
 
@@ -124,10 +128,21 @@ struct Graph {
   std::vector<Tensor> tensors;
   std::vector<Node> nodes;  // in topological order
   std::vector<int> inputs, outputs;
+  std::vector<DType> input_types;  // what the inputs hold, by position; empty: their tensors' types
   std::vector<Constant> constants;
 };
 
 int64_t elements(const Tensor& t);
+
+inline bool is_expression(const Node& n) { return std::holds_alternative<Expression>(n.kind); }
+// One value of the body per element.
+inline bool is_elementwise(const Node& n) {
+  return is_expression(n) && n.combine == Combiner::none;
+}
+// Do the kind's own loops walk the axis? It lies whole in every tile of a program.
+bool is_whole(const Node& n, int axis);
+// The axes with those of extent 1 on which the terms do not depend.
+std::vector<Axis> term_axes(const Node& n);
 
 // Does the body use read `read`? Unused reads are positions of lookups.
 bool is_used(const Node& n, int read);
@@ -147,8 +162,10 @@ int producer_of(const Graph& g, int tensor);
 // Nodes that read a tensor, in order, each once.
 std::vector<int> consumers_of(const Graph& g, int tensor);
 
+std::vector<Range> ranges_of(const Node& n);  // the values of its axes
+
 // Multiply-adds (or combiner applications) and scalar operations of a node.
-double points_of(const Node& n);                 // product of all extents
+double points_of(const Node& n);                 // product of all extents; of other kinds the terms
 double flops_of(const Graph& g, const Node& n);  // 2 * points for multiply-add bodies
 
 // The region of each operand that an output tile needs: per read and dimension an inclusive range,

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/graph.h"
+#include "ir/kind_verify.h"
 #include "ir/limits.h"
 #include "support/utf8.h"
 
@@ -71,8 +72,6 @@ std::string fault_of(const Index& a, size_t axes, int depth) {
   }
   return "";
 }
-
-constexpr int64_t kMostCounted = int64_t{1} << 24;
 
 size_t arity_of(ScalarOp op) {
   switch (op) {
@@ -210,9 +209,13 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
   void check_node(const Node& n) {
     if (!has_tensor(n.output))
       return fault(fmt::format("writes tensor {} of {}", n.output, g_.tensors.size()));
+    const size_t before = diags_.size();
     const bool axes_fit = check_axes(n);
     for (size_t i = 0; i < n.reads.size(); ++i) check_read(n, i, axes_fit);
-    if (std::string f = fault_of(n.body, n, 0); !f.empty()) fault("the body " + f);
+    const std::string in_body = fault_of(n.body, n, 0);
+    if (!in_body.empty()) fault("the body " + in_body);
+    if (diags_.size() == before)
+      for (std::string& f : faults_of_kind(g_, n)) fault(std::move(f));
     if (written_[static_cast<size_t>(n.output)])
       fault(fmt::format("writes {}, which has a value already",
                         g_.tensors[static_cast<size_t>(n.output)].name));
@@ -242,7 +245,7 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
         fault(fmt::format("axis {} has extent {}, dimension {} of {} has {}", n.axes[d].name,
                           n.axes[d].extent, d, out.name, out.shape[d]));
     const bool reduces = n.axes.size() > out.shape.size();
-    if (reduces != (n.combine != Combiner::none))
+    if (is_expression(n) && reduces != (n.combine != Combiner::none))
       fault(reduces ? "has reduce axes but no combiner" : "has a combiner but no reduce axes");
     return diags_.size() == before;
   }

@@ -175,8 +175,10 @@ std::string print_kernel(const Kernel& k) {
   ++l.depth;
   for (const Buffer& b : k.buffers)
     l.line(fmt::format("{}{} {}: {}[{}]{}", space_of(b),
-                       b.scope == Scope::scratch ? "scratch" : "buffer", b.name, name_of(b.dtype),
-                       b.elements, b.written ? " written" : ""));
+                       b.by_lane                   ? "scratch by lane"
+                       : b.scope == Scope::scratch ? "scratch"
+                                                   : "buffer",
+                       b.name, name_of(b.dtype), b.elements, b.written ? " written" : ""));
   for (const MatrixInstruction& i : k.instructions) l.line("instruction " + print(i));
   --l.depth;
   l.block(k.body);

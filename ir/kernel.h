@@ -36,6 +36,7 @@ struct Buffer {
   int64_t elements = 0;
   Scope scope = Scope::global;
   bool written = false;        // global: is it stored to
+  bool by_lane = false;        // scratch: lanes use only what they stored themselves
   Space space = Space::plain;  // global
   int texel = 1;               // image: 1, 2 or 4 numbers
   int64_t row = 0;             // image: texels; a power of two

@@ -40,6 +40,50 @@ struct Verifier {
       if (p.edges[i].producer != static_cast<int>(i) ||
           p.edges[i].consumer != static_cast<int>(i) + 1)
         fail("inner edges must form the chain 0 -> 1 -> 2 ...");
+    for (const InnerEdge& e : p.edges)
+      if (e.level != "registers")
+        fail("edge " + std::to_string(e.producer) + " -> " + std::to_string(e.consumer) +
+             ": level '" + e.level + "', where tiles are read in registers only");
+    if (p.graph.outputs.size() == 1 && p.graph.outputs[0] != p.graph.nodes.back().output)
+      fail("the output is not what the last node computes");
+  }
+
+  const std::string& tensor_name(int t) const {
+    return p.graph.tensors[static_cast<size_t>(t)].name;
+  }
+
+  // Each node of the epilogue computes an element from the same element of the node before it,
+  // which is in a register. Nothing else of the tile-graph can be read.
+  void check_epilogue_node(const Node& before, const Node& node) {
+    const std::string name = "node " + node.name;
+    if (!is_elementwise(node))
+      return fail(name + " is not elementwise, and only such nodes can follow the anchor");
+    const auto shape = [&](const Node& n) {
+      return p.graph.tensors[static_cast<size_t>(n.output)].shape;
+    };
+    if (shape(node) != shape(before))
+      return fail(name + " follows " + before.name + ", whose output has another shape");
+    bool reads = false;
+    for (const Read& r : node.reads) {
+      if (r.tensor == before.output) {
+        reads = true;
+        for (size_t d = 0; d < r.index.size(); ++d)
+          if (simplify(r.index[d], ranges_of(node)) !=
+                  simplify(variable(static_cast<int>(d)), ranges_of(node)) ||
+              r.lookup)
+            return fail(name + " reads other elements of " + tensor_name(r.tensor) +
+                        " than the one it computes");
+      } else if (producer_of(p.graph, r.tensor) >= 0) {
+        return fail(name + " reads " + tensor_name(r.tensor) + ", but " + before.name +
+                    " is the node before it");
+      }
+    }
+    if (!reads) fail(name + " does not read " + tensor_name(before.output));
+  }
+
+  void check_epilogue() {
+    for (size_t n = 1; n < p.graph.nodes.size(); ++n)
+      check_epilogue_node(p.graph.nodes[n - 1], p.graph.nodes[n]);
   }
 
   // Each extent divides the enclosing one, or the enclosing one is the whole axis.
@@ -99,6 +143,21 @@ struct Verifier {
       fail("the register tile along the vector axis is not a multiple of the vector width");
   }
 
+  // The loops of a kind walk its axes inside the register tile.
+  void check_kind() {
+    const Node& anchor = p.graph.nodes[0];
+    for (size_t n = 1; n < p.graph.nodes.size(); ++n)
+      if (!is_expression(p.graph.nodes[n]) || !is_expression(anchor))
+        fail("a scan, a scatter or a sort is a program of its own");
+    for (size_t l = 0; l < p.tiles.size(); ++l)
+      for (size_t a = 0; a < std::min(anchor.axes.size(), p.tiles[l].extent.size()); ++a)
+        if (is_whole(anchor, static_cast<int>(a)) && p.tiles[l].extent[a] != anchor.axes[a].extent)
+          fail("tile " + std::to_string(l) + ": axis " + axis_name(a) + " lies whole in each tile");
+    if (p.vector_axis >= 0 && is_whole(anchor, p.vector_axis))
+      fail("lanes lie along axis " + axis_name(static_cast<size_t>(p.vector_axis)) +
+           ", which one worker walks");
+  }
+
   void check_staging() {
     std::set<int> seen;
     for (const Staging& s : p.staging) {
@@ -109,6 +168,10 @@ struct Verifier {
       if (s.level < 0 || s.level >= static_cast<int>(p.tiles.size()))
         fail("staging names a tile level that does not exist");
     }
+    if (p.pipeline_stages < 1) fail("pipeline stages are counted from 1");
+    if (p.pipeline_stages > 1 && p.staging.empty())
+      fail("pipeline_stages " + std::to_string(p.pipeline_stages) +
+           ": stages are of staged copies, and nothing is staged");
   }
 };
 
@@ -133,9 +196,11 @@ Diags verify(const Program& p) {
   v.diags = verify(p.graph);
   if (!v.diags.empty()) return v.diags;
   v.check_chain();
+  v.check_epilogue();
   v.check_tiles();
   v.check_vector();
   v.check_staging();
+  v.check_kind();
   return v.diags;
 }
 

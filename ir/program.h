@@ -38,7 +38,7 @@ struct Staging {
 };
 
 // An edge inside the tile-graph: the memory level at which the consumer reads the producer's tile.
-// Only `registers` is supported.
+// Only `registers`: `verify` refuses others.
 struct InnerEdge {
   int producer = 0, consumer = 0;  // positions in graph.nodes
   std::string level = "registers";
@@ -54,13 +54,13 @@ struct Program {
   int vector_axis = -1;          // spatial axis along which lanes lie; -1: scalar code
   int vector_width = 1;          // elements per vector
   std::vector<Staging> staging;
-  int prefetch = 0;  // reduce steps ahead to prefetch the vector operand; 0: none
-  int pipeline_stages = 1;
+  int prefetch = 0;         // reduce steps ahead to prefetch the vector operand; 0: none
+  int pipeline_stages = 1;  // copies that are under way or in use at once; 1: none is ahead
   int split_k = 1;
   // Waves per axis that compute a group's register tiles concurrently, each with its own
   // accumulators for the whole reduction; empty: one worker walks all tiles.
   std::vector<int> workers;
-  std::string instruction;  // matrix instruction, empty: none
+  std::string instruction;  // matrix instruction, a name in isa/; empty: none
   bool operator==(const Program&) const = default;
 };
 
@@ -71,8 +71,9 @@ std::vector<int> arguments_of(const Program& p);
 int64_t tile_count(const Program& p, int level, int axis);
 int64_t group_count(const Program& p);
 
-// Checks the structure only: ids, multiples, loop orders, one staging per read. lower's `legal`
-// checks the limits of a target.
+// Checks the structure only: ids, multiples, loop orders, one staging per read, an epilogue that
+// reads the register tile, stages of something staged. lower's `legal` checks the limits of a
+// target.
 Diags verify(const Program& p);
 
 // YAML; parse(print(p)) == p; canonical bytes.

@@ -51,6 +51,7 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     if (const yaml::Node* tensors = node.find("tensors"); tensors && r_.is_map(*tensors, "tensors"))
       for (const Entry& e : tensors->entries) read_tensor(e);
     if (const yaml::Node* inputs = r_.need(node, "inputs")) read_inputs(*inputs);
+    if (const yaml::Node* types = node.find("input_types")) read_input_types(*types);
     if (const yaml::Node* constants = node.find("constants");
         constants && r_.is_list(*constants, "constants"))
       for (const yaml::Node& c : constants->items) read_constant(c);
@@ -105,6 +106,19 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     }
   }
 
+  void read_input_types(const yaml::Node& node) {
+    if (!r_.is_list(node, "input_types")) return;
+    for (const yaml::Node& item : node.items) {
+      const std::optional<std::string> name = r_.text(item);
+      const std::optional<DType> type = name ? parse_dtype(*name) : std::nullopt;
+      if (name && !type) r_.fault(item, fmt::format("{} is not an element type", *name));
+      g_.input_types.push_back(type.value_or(DType::f32));
+    }
+    if (g_.input_types.size() != g_.inputs.size())
+      r_.fault(node, fmt::format("{} input types are given, the graph has {} inputs",
+                                 g_.input_types.size(), g_.inputs.size()));
+  }
+
   void add_id(const yaml::Node& node, std::vector<int>& ids) {
     const std::optional<std::string> name = r_.text(node);
     if (!name) return;
@@ -149,7 +163,8 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
 
   void read_node(const yaml::Node& node) {
     if (!r_.is_map(node, "a node",
-                   {"name", "op", "out", "dtype", "axes", "combine", "reads", "body"}))
+                   {"name", "op", "out", "dtype", "axes", "combine", "scan", "scatter", "sort",
+                    "reads", "body"}))
       return;
     const yaml::Node* out_node = r_.need(node, "out");
     const yaml::Node* axes = r_.need(node, "axes");
@@ -161,6 +176,7 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     n.name = r_.text_or(node, "name", out->tensor);
     n.op = r_.text_or(node, "op", "custom");
     if (!read_axes(*out, *out_node, *axes, n)) return;
+    n.kind = read_kind(r_, node, axis_names(n));
     read_combine(node, out->axes.size(), n);
     read_body(node, *body, n);
     n.output = output_id(node, *out, n);
@@ -192,7 +208,9 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
   }
 
   void read_combine(const yaml::Node& node, size_t spatial, Node& n) {
-    n.combine = n.axes.size() > spatial ? Combiner::sum : Combiner::none;
+    const bool sums =
+        is_expression(n) ? n.axes.size() > spatial : std::holds_alternative<Scan>(n.kind);
+    n.combine = sums ? Combiner::sum : Combiner::none;
     const yaml::Node* combine = node.find("combine");
     if (!combine) return;
     const std::optional<Combiner> found = combiner_of(r_.text_or(node, "combine", ""));
@@ -298,8 +316,9 @@ bool read_type(TextReader& reader, const yaml::Node& node, DType& dtype,
 
 Graph read_graph(TextReader& reader, const yaml::Node& node, bool is_document) {
   const std::string_view schema = is_document ? "schema" : "name";
-  if (!reader.is_map(node, "a graph",
-                     {"name", "tensors", "inputs", "outputs", "constants", "nodes", schema}))
+  if (!reader.is_map(
+          node, "a graph",
+          {"name", "tensors", "inputs", "input_types", "outputs", "constants", "nodes", schema}))
     return {};
   return GraphReader(reader).read(node);
 }

@@ -18,22 +18,6 @@ using yaml::quote;
 
 constexpr int64_t kMostInlined = 16;  // elements of a constant that is printed by value
 
-std::string_view name_of(Combiner c) {
-  switch (c) {
-    case Combiner::none:
-      return "none";
-    case Combiner::sum:
-      return "sum";
-    case Combiner::product:
-      return "product";
-    case Combiner::max:
-      return "max";
-    case Combiner::min:
-      return "min";
-  }
-  return "none";
-}
-
 std::string name_list(const std::vector<int>& ids, const std::vector<std::string>& names) {
   std::string text;
   for (int id : ids) text += (text.empty() ? "" : ", ") + quote(names[static_cast<size_t>(id)]);
@@ -100,11 +84,28 @@ std::string spell_node(const Graph& g, const Node& n, const std::vector<std::str
   std::string text = fmt::format("{{name: {}, op: {}, out: {}, axes: {{{}}}", quote(n.name),
                                  quote(n.op), quote(spell_out(g, n, axes)), extents);
   if (n.combine != Combiner::none) text += fmt::format(", combine: {}", name_of(n.combine));
+  text += spell_kind(n);
   if (!follow) text += fmt::format(", reads: [{}]", reads);
   return text + fmt::format(", body: {}}}", quote(body));
 }
 
 }  // namespace
+
+std::string_view name_of(Combiner c) {
+  switch (c) {
+    case Combiner::none:
+      return "none";
+    case Combiner::sum:
+      return "sum";
+    case Combiner::product:
+      return "product";
+    case Combiner::max:
+      return "max";
+    case Combiner::min:
+      return "min";
+  }
+  return "none";
+}
 
 std::vector<std::string> axis_names(const Node& n) {
   std::vector<std::string> names;
@@ -137,6 +138,12 @@ std::string print_graph_fields(const Graph& g, int indent) {
   }
   text += fmt::format("{}inputs: {}\n{}outputs: {}\n", pad, name_list(g.inputs, names), pad,
                       name_list(g.outputs, names));
+  if (!g.input_types.empty()) {
+    text += pad + "input_types: [";
+    for (size_t i = 0; i < g.input_types.size(); ++i)
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", ir::name_of(g.input_types[i]));
+    text += "]\n";
+  }
   if (!g.constants.empty()) text += pad + "constants:\n";
   for (size_t i = 0; i < g.constants.size(); ++i)
     text += fmt::format("{}  - {}\n", pad, spell_constant(g, i));
@@ -152,15 +159,17 @@ std::string print_graph(const Graph& g) {
 std::string print_node(const Graph& g, const Node& n) {
   const std::vector<std::string> axes = axis_names(n), tensors = tensor_names(g);
   const size_t rank = static_cast<size_t>(spatial_count(g, n));
+  const auto spell = [&](int i) {
+    return spell_read(n.reads[static_cast<size_t>(i)], {axes, tensors}, n.reads);
+  };
   std::string text = spell_out(g, n, axes) + " = ";
+  if (!is_expression(n)) return text + print_kind(n, axes, spell);
   if (n.combine != Combiner::none)
     text += fmt::format(
         "{}({}) ", name_of(n.combine),
         fmt::join(axes.begin() + static_cast<std::ptrdiff_t>(std::min(rank, axes.size())),
                   axes.end(), ", "));
-  return text + spell_body(n.body, axes, [&](int i) {
-           return spell_read(n.reads[static_cast<size_t>(i)], {axes, tensors}, n.reads);
-         });
+  return text + spell_body(n.body, axes, spell);
 }
 
 }  // namespace assay::ir

@@ -71,11 +71,17 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
     const yaml::Node* edges = list(node, "edges");
     if (!edges) return;
     const int64_t last = static_cast<int64_t>(p_.graph.nodes.size()) - 1;
-    for (const yaml::Node& e : edges->items)
-      if (r_.is_map(e, "an edge", {"from", "to", "level"}) && r_.need(e, "from") &&
-          r_.need(e, "to"))
-        p_.edges.push_back({small(e, "from", 0, last, 0), small(e, "to", 0, last, 0),
-                            r_.text_or(e, "level", "registers")});
+    for (const yaml::Node& e : edges->items) {
+      if (!r_.is_map(e, "an edge", {"from", "to", "level"}) || !r_.need(e, "from") ||
+          !r_.need(e, "to"))
+        continue;
+      p_.edges.push_back({small(e, "from", 0, last, 0), small(e, "to", 0, last, 0),
+                          r_.text_or(e, "level", "registers")});
+      if (p_.edges.back().level != "registers")
+        r_.fault(*e.find("level"),
+                 "level: found '" + p_.edges.back().level +
+                     "', expected registers: tiles pass between nodes there only");
+    }
   }
 
   void read_layouts(const yaml::Node& node) {

@@ -4,7 +4,9 @@
 #include <optional>
 #include <set>
 
+#include "hwdesc/library.h"
 #include "lower/nest.h"
+#include "support/edit_distance.h"
 
 namespace assay::lower {
 
@@ -30,31 +32,58 @@ void check_staging(const ir::Program& p, Diags& out) {
   }
 }
 
-// Scratchpad of a group: the api's limit, else the unit's explicit memory where lanes are threads.
-std::optional<double> group_bytes(const hwdesc::Target& target) {
-  if (target.api.limits.group_memory.known()) return target.api.limits.group_memory.value->v;
+// The smallest memory of a unit that code copies into.
+std::optional<double> scratchpad_bytes(const hwdesc::Profile& profile) {
   std::optional<double> least;
-  if (hwdesc::threads_of(target) == 1) return least;
-  for (const hwdesc::MemoryLevel& l : target.profile.memory)
-    if (l.managed == hwdesc::Managed::explicit_ && l.per != "device" && l.per != "host" &&
-        l.capacity.known())
+  for (const hwdesc::MemoryLevel& l : profile.memory)
+    if (hwdesc::is_scratchpad(l) && l.capacity.known())
       least = std::min(least.value_or(l.capacity.value->v), l.capacity.value->v);
   return least;
 }
 
-// Staged copies must fit into the scratchpad of a group, where there is one.
-void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
-  const std::optional<double> limit = group_bytes(target);
-  if (!limit || !out.empty()) return;
-  int64_t bytes = 0;
+// Staged copies must fit, those of all pipeline stages.
+void check_staged_bytes(const ir::Program& p, std::optional<double> limit, Diags& out) {
+  if (!limit) return;
+  int64_t bytes = 2 * sort_plan(p).elements * ir::bytes_of(ir::DType::f32);
+  if (static_cast<double>(bytes) > *limit)
+    out.push_back(error(p.name + ": sorting in " + std::to_string(bytes) +
+                        " B of scratch exceeds the " +
+                        std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
+  if (!out.empty()) return;
   for (const ir::Staging& s : p.staging) {
     const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(
         p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor)];
-    bytes += ir::physical_elements(s.layout, staged_shape(p, s)) * ir::bytes_of(t.dtype);
+    bytes += ir::physical_elements(s.layout, staged_shape(p, s)) * ir::bytes_of(t.dtype) *
+             p.pipeline_stages;
   }
   if (static_cast<double>(bytes) > *limit)
     out.push_back(error(p.name + ": staged copies of " + std::to_string(bytes) + " B exceed the " +
                         std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
+}
+
+// Of a group: the api's limit.
+void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
+  const auto& limit = target.api.limits.group_memory;
+  if (out.empty() && limit.known()) check_staged_bytes(p, limit.value->v, out);
+}
+
+// No matrix instruction is chosen or printed for programs yet, so a program with one is not what
+// would run.
+void check_instruction(const ir::Program& p, Diags& out) {
+  if (p.instruction.empty()) return;
+  if (hwdesc::find_in_library(hwdesc::LibraryKind::isa, p.instruction) != nullptr) {
+    out.push_back(
+        error(p.name + ": matrix instruction '" + p.instruction + "' is not supported in programs",
+              "without `instruction` it is computed by multiply-adds"));
+    return;
+  }
+  std::vector<std::string> known;
+  for (const hwdesc::LibraryEntry& e : hwdesc::library())
+    if (e.kind == hwdesc::LibraryKind::isa) known.emplace_back(e.name);
+  const std::string near = nearest(p.instruction, known);
+  out.push_back(error(
+      p.name + ": there is no matrix instruction '" + p.instruction + "'",
+      near.empty() ? "hw_profiles/isa has one file for each" : "did you mean '" + near + "'?"));
 }
 
 // Some drivers end long loops without an error, so that results would be wrong.
@@ -64,6 +93,13 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
   int64_t most = 0;
   for (const Loop& l : nest_of(p).loops)
     if (l.is_sequential()) most = std::max(most, l.trips);
+  const ir::Node& anchor = p.graph.nodes[0];
+  const int64_t sorted = sort_plan(p).block;  // terms are walked block by block
+  for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
+    const int64_t extent = anchor.axes[static_cast<size_t>(a)].extent;
+    if (ir::is_whole(anchor, a))
+      most = std::max(most, sorted > 0 ? std::max(sorted, extent / sorted - 1) : extent);
+  }
   for (const ir::Staging& s : p.staging) {
     const std::vector<int64_t> shape = staged_shape(p, s);
     const int vectors = copy_vector_dim(p, s);
@@ -96,12 +132,16 @@ int64_t live_vectors(const ir::Program& p) {
   int64_t rows = 1, vectors = 1;
   for (int a = 0; a < ir::spatial_count(p.graph, anchor); ++a) {
     const int64_t t = tile[static_cast<size_t>(a)];
+    if (ir::is_whole(anchor, a)) continue;
     if (a == p.vector_axis)
       vectors = (t + p.vector_width - 1) / p.vector_width;
     else
       rows *= t;
   }
-  if (anchor.combine == ir::Combiner::none) return static_cast<int64_t>(anchor.reads.size()) + 1;
+  if (std::holds_alternative<ir::Scan>(anchor.kind))
+    return rows * vectors + static_cast<int64_t>(anchor.reads.size());
+  if (!ir::is_expression(anchor) || anchor.combine == ir::Combiner::none)
+    return static_cast<int64_t>(anchor.reads.size()) + 1;
   int64_t invariant = 0;
   for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r)
     if (p.vector_axis >= 0 && reads_axis(p, r, p.vector_axis)) invariant = vectors;
@@ -128,6 +168,29 @@ void check_lookups(const ir::Program& p, Diags& out) {
           out.push_back(error(p.name + ": positions in " + name + " can not be staged"));
     }
   }
+}
+
+// The loops of a kind read their operands where they lie, in one worker.
+void check_kind(const ir::Program& p, Diags& out) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  if (ir::is_expression(anchor)) return;
+  const auto fail = [&](const char* what) {
+    out.push_back(error(p.name + ": a scan, a scatter or a sort " + what));
+  };
+  if (!p.staging.empty()) fail("stages no operand");
+  if (p.prefetch != 0) fail("prefetches nothing");
+  if (std::any_of(p.workers.begin(), p.workers.end(), [](int n) { return n > 1; }))
+    fail("is computed by one wave of a group");
+  if (std::holds_alternative<ir::Sort>(anchor.kind))
+    for (int a = 0; a < ir::spatial_count(p.graph, anchor); ++a)
+      if (!ir::is_whole(anchor, a) &&
+          p.tiles.back().extent[static_cast<size_t>(a)] > (a == p.vector_axis ? p.vector_width : 1))
+        out.push_back(error(p.name + ": a sort's register tile is one vector"));
+  const auto* scatter = std::get_if<ir::Scatter>(&anchor.kind);
+  if (scatter == nullptr || p.vector_axis < 0) return;
+  for (const ir::Position& at : scatter->positions)
+    if (ir::moves_with(anchor, at.read, p.vector_axis))
+      out.push_back(error(p.name + ": lanes are scattered to different positions"));
 }
 
 // Each wave computes exactly one register tile of the group.
@@ -205,6 +268,23 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
   check_types(p, out);
   const Diags limits = over_limits(p, target);
   out.insert(out.end(), limits.begin(), limits.end());
+  if (p.pipeline_stages > 1)
+    out.push_back(error(p.name + ": pipeline_stages " + std::to_string(p.pipeline_stages) +
+                            ": copies ahead of their step are not generated",
+                        "pipeline_stages: 1"));
+  return out;
+}
+
+Diags unpriceable(const ir::Program& p, const hwdesc::Target& target) {
+  Diags out;
+  check_instruction(p, out);
+  check_staged_bytes(p, scratchpad_bytes(target.profile), out);
+  if (p.pipeline_stages > 1 && !hwdesc::copies_overlap(target.profile))
+    out.push_back(error(p.name + ": pipeline_stages " + std::to_string(p.pipeline_stages) + ": " +
+                            target.profile.name +
+                            " has no mover that copies into a scratchpad meanwhile",
+                        "pipeline_stages: 1, or one of `movers` with async: true"));
+  if (p.split_k != 1) out.push_back(error(p.name + ": split-k is not supported"));
   return out;
 }
 
@@ -246,9 +326,10 @@ int64_t hoisted_vectors(const ir::Program& p) {
 }
 
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
-  Diags out;
+  Diags out = unpriceable(p, target);
   check_staging(p, out);
   check_lookups(p, out);
+  check_kind(p, out);
   check_group_memory(p, target, out);
   check_iterations(p, target, out);
   const hwdesc::DialectCapabilities& d = target.dialect;
@@ -269,7 +350,6 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
         error(p.name + ": " + std::to_string(live_vectors(p)) + " live vectors exceed the " +
               std::to_string(static_cast<int64_t>(registers.count.value->v)) + " registers"));
   check_waves(p, target, out);
-  if (p.split_k != 1) out.push_back(error(p.name + ": split-k is not supported"));
   return out;
 }
 

@@ -7,10 +7,16 @@
 
 namespace assay::lower {
 
-// Why a program can not be lowered for a target; empty: it can. Structure (ir::verify), element
-// types, vector widths the dialect can spell, live vectors against the register file, staging of
-// guarded or non-affine reads, waves of a group.
+// Why a program can not be lowered for a target; empty: it can. Structure (ir::verify), what is
+// unpriceable, element types, vector widths the dialect can spell. Live vectors against the
+// register file, staging of guarded or non-affine reads, waves of a group, copies ahead of their
+// step.
 Diags legal(const ir::Program& p, const hwdesc::Target& target);
+
+// Why no estimate on a target is of this program, printed or not: it says what no estimate honours.
+// Matrix instructions, split-k, stages without an asynchronous mover into a scratchpad, staged
+// copies larger than the scratchpad. Empty: there is none. Pre: ir::verify(p) is empty.
+Diags unpriceable(const ir::Program& p, const hwdesc::Target& target);
 
 // Vector registers live in the register tile's body: accumulators, row-invariant operands and one
 // splat.
@@ -21,8 +27,8 @@ int64_t live_vectors(const ir::Program& p);
 // are legal.
 int64_t hoisted_vectors(const ir::Program& p);
 
-// The part of `legal` that differs between programs of one tile-graph: vector widths, registers,
-// staging, trip counts. For ranking many programs of a verified structure.
+// The part of `legal` that differs between programs of one tile-graph: what is unpriceable, vector
+// widths, registers, staging, trip counts. For ranking many programs of a verified structure.
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target);
 
 }  // namespace assay::lower

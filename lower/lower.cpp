@@ -4,6 +4,7 @@
 
 #include "lower/build.h"
 #include "lower/early_loads.h"
+#include "lower/kinds.h"
 #include "lower/legal.h"
 #include "lower/lowering.h"
 #include "lower/tile_body.h"
@@ -66,6 +67,7 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
 
   void emit(size_t i, const Place& place, const TileClass& tile, ir::Block& out, TileBody* body) {
     if (i == s_.nest.first_inner && body == nullptr) {
+      if (!ir::is_expression(s_.anchor)) return emit_kind(s_, tile, place, out);
       TileBody tile_body(s_, tile, place);
       tile_body.emit_begin(out);
       if (s_.anchor.combine != ir::Combiner::none) emit(i, place, tile, out, &tile_body);
@@ -196,6 +198,12 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
 };
 
 }  // namespace
+
+ir::Kernel kernel_of_kind(const ir::Program& p) {
+  Lowering s(p);
+  Emitter(s, true).emit_all();
+  return std::move(s.kernel);
+}
 
 Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
   Diags diags = legal(p, target);

@@ -5,7 +5,7 @@
 // loads, or gathers where lanes are not neighbours; others become splats. Staged operands are
 // copied when their region changes. The epilogue is applied to the accumulators before the one
 // store. A partial tile at the end of an axis gets its own body, so that the main body has no
-// conditions.
+// conditions. The register tile of a scan, a scatter or a sort holds the loops of its kind.
 #pragma once
 
 #include "hwdesc/target.h"
@@ -17,5 +17,8 @@ namespace assay::lower {
 
 // Errors: those of legal(p, target).
 Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target);
+
+// The same for counting, of a scan, a scatter or a sort that some target can run.
+ir::Kernel kernel_of_kind(const ir::Program& p);
 
 }  // namespace assay::lower

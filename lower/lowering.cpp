@@ -47,6 +47,15 @@ Lowering::Lowering(const ir::Program& program)
     kernel.buffers.push_back(std::move(scratch));
     staged.emplace(stage.read, std::move(b));
   }
+  for (const char* name : {"keys", "order"})
+    if (const int64_t n = sort_plan(p).elements; n > 0) {
+      ir::Buffer scratch;
+      scratch.name = name;
+      scratch.elements = n;
+      scratch.scope = ir::Scope::scratch;
+      scratch.by_lane = true;
+      kernel.buffers.push_back(std::move(scratch));
+    }
 }
 
 int Lowering::new_index(std::string name, int64_t limit) {

@@ -20,7 +20,7 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
   // `tile`: the part of the tile inside the tensors.
   void emit_end(const Place& place, const TileClass& tile, ir::Block& out);
 
- private:
+ protected:
   struct Point {                  // one accumulator
     std::vector<int64_t> offset;  // per axis, inside the tile; the vector axis: the first lane
     int row = 0, vector = 0;

@@ -5,7 +5,7 @@
 // with the axis is loaded E times along it, less what overlaps in a tile; on the vector axis by
 // vectors. One that does not move is loaded once per tile of the innermost loop over the axis that
 // its load stands inside (lower/redundant_loads.h). Per class of tile, full or last along each
-// axis, all factors multiply.
+// axis, all factors multiply. Of scans, scatters and sorts the kernel itself is counted.
 #pragma once
 
 #include "ir/program.h"

@@ -20,6 +20,7 @@ class Resolver : Resolving {
   void resolve() {
     m_.profile = p_.name;
     m_.simt = p_.execution.lanes.style == hwdesc::LaneStyle::simt;
+    m_.copies_overlap = hwdesc::copies_overlap(p_);
     resolve_units();
     resolve_clock();
     resolve_lanes();

@@ -116,7 +116,9 @@ struct Machine {
   int slp_lanes = 1;  // of vectors that the kernel language's compiler makes of scalar neighbours
   int merged_loads = 1;  // neighbouring words of a scratchpad that it loads with one instruction
   int unrolled = 1;      // iterations of a loop of threads whose loads it hoists together
-  Quantity wakeup_skew;  // s from the first unit's start to the last one's; 0: none
+  // A mover copies into a scratchpad while the unit computes.
+  bool copies_overlap = false;
+  Quantity wakeup_skew;                 // s from the first unit's start to the last one's; 0: none
   double page = 4096, tlb_entries = 0;  // bytes; entries of the first TLB, 0: not known
   Quantity tlb_miss;                    // s
   // Second TLB: `line` is a page, `capacity` the bytes of its pages, `latency` the s of an

@@ -156,7 +156,8 @@ Streams streams_of(const ir::Program& p) {
   output.tensor = p.graph.outputs[0];
   output.written = true;
   output.touched_once = !p.workers.empty();
-  output.read = lower::has_partial_sums(out.nest) && !output.touched_once;
+  const bool updates = std::holds_alternative<ir::Scatter>(anchor.kind);
+  output.read = updates || (lower::has_partial_sums(out.nest) && !output.touched_once);
   output.moves.assign(anchor.axes.size(), 0);
   std::fill(output.moves.begin(), output.moves.begin() + static_cast<ptrdiff_t>(spatial), char{1});
   output.end_depth = out.nest.first_inner;

@@ -91,6 +91,7 @@ class Traffic {
           argument_traffic(i, bytes[i] * units, l, v.footprint[i][0] * units, stays));
     }
     add_up(out);
+    add_sorting(cache, instances, out);
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (reuse_.in_scratchpad(i)) continue;
       const Stream& s = s_.streams[i];
@@ -184,6 +185,23 @@ class Traffic {
   // which are not fetched.
   double resident_before_store(const Stream& st, size_t l) const {
     return m_.simt || !m_.levels[l].write_allocates || resident_.empty() ? 1 : resident(st, l);
+  }
+
+  // A sort reads and writes its scratch at each stage of the network.
+  void add_sorting(const Level& cache, double instances, LevelTraffic& t) const {
+    const auto groups = static_cast<double>(ir::group_count(p_));
+    const lower::SortPlan sort = lower::sort_plan(p_);
+    const double rows = 2 * static_cast<double>(sort.elements) * sizeof(float),
+                 held = rows * (cache.shared ? std::min(m_.units, groups) / instances : 1);
+    if (rows <= 0 || m_.levels[0].is_scratchpad) return;
+    const double missed = rows * (1 - hit_fraction(cache, held, cache.end)) * tiles() * sort.walks;
+    t.read += missed;
+    t.written += missed;
+  }
+  double tiles() const {
+    double n = 1;
+    for (const lower::Loop& l : s_.nest.loops) n *= static_cast<double>(l.trips);
+    return n;
   }
 
   static void add_up(LevelTraffic& t) {

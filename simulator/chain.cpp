@@ -24,7 +24,7 @@ Tiles tiles_of(const ir::Program& p, const lower::Nest& nest) {
   for (size_t i = nest.first_inner; i < nest.loops.size(); ++i)
     if (nest.loops[i].reduce) at_once *= static_cast<double>(nest.loops[i].trips);
   for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a) {
-    if (!ir::is_reduce(p.graph, anchor, a)) continue;
+    if (!ir::is_reduce(p.graph, anchor, a) && !ir::is_whole(anchor, a)) continue;
     out.steps *= static_cast<double>(anchor.axes[static_cast<size_t>(a)].extent);
     at_once *= static_cast<double>(p.tiles.back().extent[static_cast<size_t>(a)]);
   }
@@ -68,7 +68,8 @@ double partial_sum_chains(const ir::Program& p, const lower::Nest& nest, const T
 double chain_seconds(const ir::Program& p, const model::Machine& m, const model::Streams& streams,
                      const lower::Counts& counts, double share) {
   const ir::Node& anchor = p.graph.nodes[0];
-  if (anchor.combine == ir::Combiner::none) return 0;
+  const bool scans = std::holds_alternative<ir::Scan>(anchor.kind);
+  if (anchor.combine == ir::Combiner::none || !(scans || ir::is_expression(anchor))) return 0;
   const Tiles tiles = tiles_of(p, streams.nest);
   const bool fused = anchor.combine == ir::Combiner::sum && anchor.body.op == ir::ScalarOp::mul;
   const double latency = (fused ? m.fma_latency : m.add_latency).value;

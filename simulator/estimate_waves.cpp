@@ -33,9 +33,9 @@ double Estimator::compose_waves() {
                 alone(cost_.store, m_.store_rate), alone(cost_.issue, m_.issue_rate), in_order});
   const double copying = waiting.copying + moving / per_unit,
                computing = waiting.computing + own / per_unit;
-  const double one = p_.pipeline_stages > 1
-                         ? std::max(copying / (p_.pipeline_stages - 1), computing)
-                         : copying + computing;
+  const bool ahead = p_.pipeline_stages > 1 && !p_.staging.empty() && m_.copies_overlap;
+  const double one =
+      ahead ? std::max(copying / (p_.pipeline_stages - 1), computing) : copying + computing;
   for (size_t l = 0; l < m_.levels.size(); ++l)
     note_assumed(m_.levels[l].latency, l == 0 ? waiting.computing : traffic_[l - 1].read);
   out_.rounds = std::ceil(per_unit / r);

@@ -82,8 +82,8 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
                      const char* what);
 
   // Seconds of a SIMT unit. Resident groups hide what each of them waits for, so a unit is as fast
-  // as the busiest of its parts, or as its rounds of groups. With pipeline stages, copies for later
-  // steps overlap with a group's computation.
+  // as the busiest of its parts, or as its rounds of groups. With pipeline stages and a mover,
+  // staged copies for later steps overlap with a group's computation.
   double compose_waves();
 
   // Units that start late: the others do their share meanwhile, at most all of it.

@@ -16,7 +16,7 @@ constexpr double kWaveReserve =
 
 // Bytes that a group copies into its scratchpad, those of later pipeline stages included.
 double staged_bytes(const ir::Program& p) {
-  double staged = 0;
+  double staged = 2.0 * static_cast<double>(lower::sort_plan(p).elements) * sizeof(float);
   for (const ir::Staging& s : p.staging) {
     const auto t = static_cast<size_t>(p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
     staged += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s))) *
@@ -36,6 +36,7 @@ double waves_per_group(const ir::Program& p) {
 double registers_per_wave(const ir::Program& p) {
   double n = 1;
   for (int a = 0; a < ir::spatial_count(p.graph, p.graph.nodes[0]); ++a) {
+    if (ir::is_whole(p.graph.nodes[0], a)) continue;
     const double t = static_cast<double>(p.tiles.back().extent[static_cast<size_t>(a)]);
     n *= a == p.vector_axis ? std::ceil(t / p.vector_width) : t;
   }

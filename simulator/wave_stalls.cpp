@@ -50,6 +50,7 @@ WaveStalls wave_stalls(const ir::Program& p, const model::Machine& m, const mode
   for (size_t a = 0; a < p.tiles.back().extent.size(); ++a)
     bodies *= static_cast<double>(
         ir::tile_count(p, static_cast<int>(p.tiles.size()) - 1, static_cast<int>(a)));
+  if (!ir::is_expression(p.graph.nodes[0])) bodies = std::max(bodies, counts.iterations);
   for (const Loads& l : loads) {
     if (l.each <= 0) continue;
     if (l.copied)

@@ -79,22 +79,60 @@ ir::Graph random_lookup(std::mt19937& rng, int64_t rows, int64_t columns, int64_
   return g;
 }
 
-// Squared deviations from a mean per row: one operand moves with both axes, one with the outer.
-ir::Graph around_means(int64_t rows, int64_t columns) {
-  const std::string i = std::to_string(rows), j = std::to_string(columns);
-  Result<ir::Graph> g = ir::parse_graph(
-      "schema: assay/graph/1\nname: squares\ninputs: {x: f32 " + i + "x" + j + ", mean: f32 " + i +
-          "}\nnodes:\n" + "  - {op: squares, out: \"y[i]\", axes: {i: " + i + ", j: " + j +
-          "}, combine: sum, body: \"(x[i, j] - mean[i]) * (x[i, j] - mean[i])\"}\n" +
-          "outputs: [y]\n",
-      "squares.yaml");
+ir::Graph parsed(const std::string& text) {
+  Result<ir::Graph> g = ir::parse_graph(text, "problem.yaml");
   if (!g.ok()) throw std::runtime_error(render(g.diags()));
   return *g;
 }
 
+// Squared deviations from a mean per row: one operand moves with both axes, one with the outer.
+ir::Graph around_means(int64_t rows, int64_t columns) {
+  const std::string i = std::to_string(rows), j = std::to_string(columns);
+  return parsed(
+      "schema: assay/graph/1\nname: squares\ninputs: {x: f32 " + i + "x" + j + ", mean: f32 " + i +
+      "}\nnodes:\n  - {op: squares, out: \"y[i]\", axes: {i: " + i + ", j: " + j +
+      "}, combine: sum, body: \"(x[i, j] - mean[i]) * (x[i, j] - mean[i])\"}\n" + "outputs: [y]\n");
+}
+
+// A convolution whose filters read the channels of their group only, with constant weights.
+ir::Graph grouped_convolution(int64_t groups, int64_t filters, int64_t channels, int64_t size) {
+  const auto n = [](int64_t v) { return std::to_string(v); };
+  ir::Graph g =
+      parsed("schema: assay/graph/1\nname: conv\ninputs: {x: f32 1x" + n(groups * channels) + "x" +
+             n(size + 1) + "x" + n(size) + ", w: f32 " + n(groups * filters) + "x" + n(channels) +
+             "x2x1}\nnodes:\n  - {op: conv, out: \"y[n, o, i, j]\", axes: {n: 1, o: " +
+             n(groups * filters) + ", i: " + n(size) + ", j: " + n(size) + ", c: " + n(channels) +
+             ", r: 2}, combine: sum, body: \"x[n, " + n(channels) + "*(o/" + n(filters) +
+             ") + c, i + r, j] * w[o, c, r, 0]\"}\noutputs: [y]\n");
+  g.inputs = {0};
+  g.tensors[1].constant = 0;
+  g.constants.resize(1);
+  return g;
+}
+
+// Channels of two images, one after the other.
+ir::Graph joined_channels(int64_t first, int64_t second, int64_t size) {
+  const auto n = [](int64_t v) { return std::to_string(v); };
+  const std::string image = "x" + n(size) + "x3";
+  return parsed(
+      "schema: assay/graph/1\nname: concat\ninputs: {a: f32 1x" + n(first) + image + ", b: f32 1x" +
+      n(second) + image +
+      "}\nnodes:\n  - {op: concat, out: \"y[n, c, i, j]\", axes: {n: 1, c: " + n(first + second) +
+      ", i: " + n(size) + ", j: 3}, body: \"a[n, c, i, j : guard 0] + b[n, c - " + n(first) +
+      ", i, j : guard 0]\"}\noutputs: [y]\n");
+}
+
 ir::Graph random_operator(std::mt19937& rng) {
   const auto extent = [&] { return pick(rng, {1, 2, 3, 5, 7, 8, 13, 16, 17, 19, 31, 32, 37}); };
-  switch (pick(rng, {0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6, 7})) {
+  switch (pick(rng, {0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 8, 9})) {
+    case 9: {
+      const int64_t first = extent(), second = extent();
+      return joined_channels(first, second, pick(rng, {1, 2, 5}));
+    }
+    case 8: {
+      const int64_t filters = pick(rng, {1, 2, 3, 4, 5, 8, 16, 32}), channels = extent() % 9 + 1;
+      return grouped_convolution(pick(rng, {2, 3}), filters, channels, 1 + extent() % 9);
+    }
     case 7: {
       const int64_t rows = extent();
       return around_means(rows, extent());
@@ -188,8 +226,6 @@ ir::Program shaken(ir::Program p, std::mt19937& rng) {
   return p;
 }
 
-float uniform(std::mt19937& rng) { return std::uniform_real_distribution<float>(-1, 1)(rng); }
-
 }  // namespace
 
 void each_element(const ir::Layout& layout, const std::vector<int64_t>& shape,
@@ -275,8 +311,7 @@ ir::Program random_program(const compiler::Problem& problem, const hwdesc::Targe
   const Result<model::Machine> m = model::prepare(target);
   if (!m.ok()) throw std::runtime_error(render(m.diags()));
   const compiler::Space space(problem, *m);
-  std::vector<compiler::Choice> choices =
-      space.dense ? compiler::dense_choices(space) : compiler::plain_choices(space);
+  std::vector<compiler::Choice> choices = compiler::choices_for(space, true);
   choices.push_back(compiler::scalar_choice(space));
   for (;;) {
     const auto i = std::uniform_int_distribution<size_t>(0, choices.size() - 1)(rng);
@@ -332,17 +367,8 @@ ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::
 Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng) {
   const Result<ir::Kernel> kernel = lower::lower(p, target);
   if (!kernel.ok()) return {0, render(kernel.diags())};
-  std::vector<std::vector<float>> inputs, buffers;
-  for (int t : p.graph.inputs) {
-    std::vector<float> v(
-        static_cast<size_t>(ir::elements(p.graph.tensors[static_cast<size_t>(t)])));
-    for (float& x : v) x = uniform(rng);
-    // Positions in tables of up to 37: most inside, some negative, some outside.
-    for (const ir::Read& r : p.graph.nodes[0].reads)
-      if (r.lookup && p.graph.nodes[0].reads[static_cast<size_t>(r.lookup->read)].tensor == t)
-        for (float& x : v) x = static_cast<float>(std::floor(uniform(rng) * 40));
-    inputs.push_back(std::move(v));
-  }
+  const std::vector<std::vector<float>> inputs = random_inputs(p.graph, rng);
+  std::vector<std::vector<float>> buffers;
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
     const auto& shape = p.graph.tensors[i].shape;
@@ -362,7 +388,7 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19
   const auto o = static_cast<size_t>(p.graph.outputs[0]);
   each_element(p.layouts[o], p.graph.tensors[o].shape, [&](size_t from, size_t at) {
     const double want = (*reference)[o][from], got = static_cast<double>(buffers.back()[at]);
-    const double d = std::abs(got - want) / (std::abs(want) + 1);
+    const double d = got == want ? 0 : std::abs(got - want) / (std::abs(want) + 1);
     if (!(d <= out.difference)) out.difference = std::isnan(d) ? 1e30 : d;
   });
   return out;

@@ -22,6 +22,13 @@ hwdesc::Target small_gpu(int width);
 // A random problem of a random kind; its name says which.
 compiler::Problem random_problem(std::mt19937& rng, int width);
 
+// The same of a scan, a scatter or a sort.
+compiler::Problem random_kind_problem(std::mt19937& rng);
+
+// Values for the graph's inputs in order. Positions in tables of up to 37: most inside, some
+// negative, some outside. Of a sort some are equal.
+std::vector<std::vector<float>> random_inputs(const ir::Graph& g, std::mt19937& rng);
+
 // A random program for the problem: one of the choices of construction, or a random legal one.
 ir::Program random_program(const compiler::Problem& problem, const hwdesc::Target& target,
                            std::mt19937& rng);

@@ -1,0 +1,14 @@
+// What is wrong with a node's kind. Internal to ir/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace assay::ir {
+
+// Empty: nothing. Pre: its axes fit its output; its body uses operands and axes that it has.
+std::vector<std::string> faults_of_kind(const Graph& g, const Node& n);
+
+}  // namespace assay::ir
