@@ -14,6 +14,7 @@
 #include "cli/console/table.h"
 #include "support/files/files.h"
 #include "toolkit/devices.h"
+#include "toolkit/input_ranges.h"
 #include "toolkit/profiles.h"
 #include "toolkit/summary.h"
 #include "toolkit/verify_programs.h"
@@ -55,7 +56,10 @@ void declare(Options& options, Request& r) {
                    "check each program alone; exit 1 if wrong");
   options.add_option("--reference", r.reference, "reference outputs, raw float32")
       .type_name("FILE");
-  options.add_option("--input", r.input, "inputs, raw float32 (default: random)").type_name("FILE");
+  options
+      .add_option("--input", r.input,
+                  "inputs, raw float32 (default: random, integers as their use allows)")
+      .type_name("FILE");
   options.add_option("--seed", r.seed, "seed of random inputs")
       .type_name("N")
       .capture_default_str();
@@ -179,6 +183,7 @@ void print_text(const toolkit::Summary& s) {
         row(o.label, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
   rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, "", s.calibrated));
   fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
+  for (const std::string& line : s.inputs) fmt::print("{}\n", line);
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
              duration(s.measured.high), duration(s.plan_s),
              s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
@@ -224,6 +229,7 @@ Result<Executed> execute(const Request& r, const Ready& ready) {
   if (!verdict) return verdict.diags();
   toolkit::Summary summary = toolkit::summarize(ready.bundle, *ran, *verdict,
                                                 ready.calibration ? &*ready.calibration : nullptr);
+  if (r.input.empty()) summary.inputs = toolkit::describe_inputs(ready.bundle.graph);
   if (!r.summary.empty()) {
     const Diags unwritten = write_text(r.summary, to_json(summary).dump(2) + "\n");
     if (!unwritten.empty()) return unwritten;

@@ -125,10 +125,12 @@ bool OneLane::is_copy(const ir::Block& b) const {
   return std::all_of(b.begin(), b.end(), [&](const ir::Stmt& s) { return is_copy(s); });
 }
 
-// Stores into scratch, and nothing else.
+// Stores into scratch for other threads, and nothing else.
 bool OneLane::is_copy(const ir::Stmt& s) const {
-  if (const auto* store = std::get_if<ir::Store>(&s.node))
-    return kernel_.buffers[static_cast<size_t>(store->id)].scope == ir::Scope::scratch;
+  if (const auto* store = std::get_if<ir::Store>(&s.node)) {
+    const ir::Buffer& to = kernel_.buffers[static_cast<size_t>(store->id)];
+    return to.scope == ir::Scope::scratch && !to.by_lane;
+  }
   if (const auto* loop = std::get_if<ir::For>(&s.node)) return is_copy(loop->body);
   if (const auto* branch = std::get_if<ir::If>(&s.node))
     return is_copy(branch->then_body) && is_copy(branch->else_body);

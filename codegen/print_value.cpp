@@ -175,11 +175,18 @@ Text print_arithmetic(Printer& p, const Value& v) {
   return narrowed(p, v, p.spell(spelling_of(v.op), v.dtype, fillings));
 }
 
+// A number comes second in max and min: dialects test the second operand for NaN, and a compiler
+// leaves the test of a number out.
+bool swaps(const Value& v) {
+  return (v.op == ValueOp::max || v.op == ValueOp::min) && v.args[0].op == ValueOp::constant &&
+         v.args[1].op != ValueOp::constant;
+}
+
 Text print_call(Printer& p, const Value& v) {
   static constexpr std::array<std::string_view, 3> kHoles{"a", "b", "c"};
   std::vector<Filling> fillings{{"type", type_of(p, v)}};
   for (size_t i = 0; i < v.args.size(); ++i)
-    fillings.push_back({kHoles[i], print_value(p, v.args[i])});
+    fillings.push_back({kHoles[i], print_value(p, v.args[swaps(v) ? 1 - i : i])});
   return narrowed(p, v, p.spell(spelling_of(v.op), v.dtype, fillings));
 }
 

@@ -51,9 +51,9 @@ T apply(ValueOp op, T a, T b, T c) {
     case ValueOp::mul:
       return static_cast<T>(a * b);
     case ValueOp::max:
-      return a < b ? b : a;
+      return a < b || b != b ? b : a;
     case ValueOp::min:
-      return b < a ? b : a;
+      return b < a || b != b ? b : a;
     case ValueOp::neg:
       return static_cast<T>(-a);
     case ValueOp::abs:

@@ -1,5 +1,6 @@
 #include "toolkit/magnitude.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/element.h"
@@ -9,6 +10,8 @@ namespace {
 
 using ir::Scalar;
 using ir::ScalarOp;
+
+double magnitude(double v) { return std::isfinite(v) ? std::abs(v) : 0; }
 
 std::optional<Scalar> magnitude_of(const Scalar& s);
 
@@ -23,7 +26,7 @@ std::optional<Scalar> magnitude_of(const Scalar& s) {
     case ScalarOp::read:
       return s;
     case ScalarOp::constant:
-      return ir::number(std::isfinite(s.value) ? std::abs(s.value) : 0);
+      return ir::number(magnitude(s.value));
     case ScalarOp::add:
     case ScalarOp::sub:
       return combined(ScalarOp::add, s.args[0], s.args[1]);
@@ -48,27 +51,77 @@ double operations_of(const Scalar& s) {
   return sum;
 }
 
-// Floats only: other constants are conditions and addresses, which are not summed.
 void make_absolute(ir::Constant& c, ir::DType type) {
   std::vector<double> values = ir::doubles_of(type, c.bytes);
-  for (double& v : values) v = std::abs(v);
+  for (double& v : values) v = magnitude(v);
   c.bytes = ir::bytes_of_doubles(type, values);
+}
+
+// Calls f(read's tensor, whether as a position).
+template <class F>
+void each_read(const ir::Node& n, F f) {
+  const auto tensor = [&](int read) { return n.reads[static_cast<size_t>(read)].tensor; };
+  for (size_t r = 0; r < n.reads.size(); ++r)
+    if (ir::is_used(n, static_cast<int>(r))) f(n.reads[r].tensor, false);
+  for (const ir::Read& r : n.reads)
+    if (r.lookup) f(tensor(r.lookup->read), true);
+  if (const auto* scatter = std::get_if<ir::Scatter>(&n.kind)) {
+    f(tensor(scatter->initial), false);
+    for (const ir::Position& p : scatter->positions) f(tensor(p.read), true);
+  }
+}
+
+bool is_summed_too(const ir::Graph& graph, const std::vector<char>& position) {
+  const auto holds = [&](int tensor) { return position[static_cast<size_t>(tensor)] != 0; };
+  bool summed = std::any_of(graph.outputs.begin(), graph.outputs.end(), holds);
+  for (const ir::Node& n : graph.nodes)
+    each_read(n, [&](int tensor, bool as_position) {
+      summed = summed || (holds(tensor) && !as_position && !holds(n.output));
+    });
+  return summed;
+}
+
+// Per tensor: does it hold positions (of lookups and scatters), or what they are computed from?
+std::vector<char> positions_of(const ir::Graph& graph) {
+  std::vector<char> position(graph.tensors.size(), 0);
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const ir::Node& n = graph.nodes[i];
+    const bool all = position[static_cast<size_t>(n.output)] != 0;
+    each_read(n, [&](int tensor, bool as_position) {
+      if (all || as_position) position[static_cast<size_t>(tensor)] = 1;
+    });
+  }
+  return position;
 }
 
 }  // namespace
 
+std::vector<std::vector<float>> magnitudes_of(const ir::Graph& graph,
+                                              std::vector<std::vector<float>> inputs) {
+  const std::vector<char> position = positions_of(graph);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (position[static_cast<size_t>(graph.inputs[i])] == 0)
+      for (float& v : inputs[i]) v = static_cast<float>(magnitude(static_cast<double>(v)));
+  return inputs;
+}
+
 std::optional<ir::Graph> magnitude_graph(const ir::Graph& graph) {
   ir::Graph out = graph;
+  const std::vector<char> position = positions_of(graph);
+  if (is_summed_too(graph, position)) return std::nullopt;
   for (ir::Node& n : out.nodes) {
+    if (position[static_cast<size_t>(n.output)] != 0) continue;
     std::optional<Scalar> body = magnitude_of(n.body);
-    if (!body) return std::nullopt;
+    if (!body || std::holds_alternative<ir::Sort>(n.kind)) return std::nullopt;
     n.body = std::move(*body);
     if (n.combine == ir::Combiner::min) n.combine = ir::Combiner::max;
-    for (ir::Read& r : n.reads) r.fill = std::isfinite(r.fill) ? std::abs(r.fill) : 0;
+    for (size_t r = 0; r < n.reads.size(); ++r)
+      if (ir::is_used(n, static_cast<int>(r))) n.reads[r].fill = magnitude(n.reads[r].fill);
   }
   std::vector<char> done(out.constants.size(), 0);
-  for (const ir::Tensor& t : out.tensors) {
-    if (t.constant < 0 || done[static_cast<size_t>(t.constant)]) continue;
+  for (size_t i = 0; i < out.tensors.size(); ++i) {
+    const ir::Tensor& t = out.tensors[i];
+    if (t.constant < 0 || position[i] != 0 || done[static_cast<size_t>(t.constant)]) continue;
     done[static_cast<size_t>(t.constant)] = 1;
     make_absolute(out.constants[static_cast<size_t>(t.constant)], t.dtype);
   }
@@ -79,8 +132,10 @@ double terms_of(const ir::Graph& graph) {
   double sum = 0;
   for (const ir::Node& n : graph.nodes) {
     double length = 1;
+    const auto* scan = std::get_if<ir::Scan>(&n.kind);
     for (size_t a = 0; a < n.axes.size(); ++a)
-      if (ir::is_reduce(graph, n, static_cast<int>(a)))
+      if (ir::is_reduce(graph, n, static_cast<int>(a)) ||
+          (scan != nullptr && scan->axis == static_cast<int>(a)))
         length *= static_cast<double>(n.axes[a].extent);
     sum += length + operations_of(n.body);
   }

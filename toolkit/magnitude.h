@@ -6,16 +6,24 @@
 // gives sum|a||b| for each output element, also through chains of nodes. Rules:
 //   |a + b|, |a - b| -> m(a) + m(b)      |a * b| -> m(a) m(b)
 //   max, min, select -> max(m(a), m(b))  |-a|, |a| -> m(a)
+// Positions of lookups and scatters keep their values: their absolute value is another row. What is
+// not finite counts as 0, since beside it only the same is right (toolkit/verify.h).
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ir/graph.h"
 
 namespace assay::toolkit {
 
-// nullopt: a body holds an operation without such a rule (division, exp, ...).
+// nullopt: a body holds an operation without such a rule (division, exp, ...), a node sorts, or a
+// tensor holds both positions and summands.
 std::optional<ir::Graph> magnitude_graph(const ir::Graph& graph);
+
+// The inputs of the magnitude graph.
+std::vector<std::vector<float>> magnitudes_of(const ir::Graph& graph,
+                                              std::vector<std::vector<float>> inputs);
 
 // K: reduction lengths and body operations added up along the graph.
 double terms_of(const ir::Graph& graph);

@@ -8,6 +8,7 @@
 
 #include "support/files/files.h"
 #include "toolkit/counter_rng.h"
+#include "toolkit/input_ranges.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
 #include "toolkit/profile_rates.h"
@@ -208,10 +209,15 @@ Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& 
 }  // namespace
 
 Values generate_inputs(const ir::Graph& graph, uint64_t seed) {
+  const std::vector<std::optional<ir::Range>> ranges = input_ranges(graph);
   Values out;
-  for (int id : graph.inputs)
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const ir::Tensor& t = tensor_of(graph, graph.inputs[i]);
+    const std::string name = "input/" + t.name;
     out.push_back(
-        uniform(seed, "input/" + tensor_of(graph, id).name, ir::elements(tensor_of(graph, id))));
+        ranges[i] ? uniform_integers(seed, name, ir::elements(t), ranges[i]->low, ranges[i]->high)
+                  : uniform(seed, name, ir::elements(t)));
+  }
   return out;
 }
 

@@ -14,8 +14,8 @@ namespace assay::toolkit {
 
 using Values = std::vector<std::vector<float>>;  // per tensor, row-major
 
-// Inputs by position of Graph::inputs: uniform in (-1, 1), the generator of
-// examples/models/counter_rng.py under the name "input/<tensor>".
+// Inputs by position of Graph::inputs: uniform in what toolkit/input_ranges.h gives, by
+// toolkit/counter_rng.h under the name "input/<tensor>".
 Values generate_inputs(const ir::Graph& graph, uint64_t seed);
 
 // Raw little-endian float32, one tensor after the other. Errors: unreadable, another size than the

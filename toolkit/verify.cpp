@@ -17,19 +17,28 @@ Wide outputs_of(const ir::Graph& graph, Wide all) {
   return out;
 }
 
-// Where the reference is undefined (the root of a negative sum), only NaN is correct.
-bool both_undefined(float found, double reference) {
-  return std::isnan(found) && std::isnan(reference);
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSmallestNormal = 0x1p-126;
+constexpr double kOverflow = 0x1p128 - 0x1p103;  // from here on f32 rounds to infinity
+
+// A number as f32 with denormals flushed would hold it, but not rounded.
+double in_range(double v) {
+  if (std::abs(v) < kSmallestNormal) return 0;
+  return std::abs(v) >= kOverflow ? std::copysign(kInfinity, v) : v;
+}
+
+double difference_of(float found, double reference) {
+  const double a = in_range(static_cast<double>(found)), b = in_range(reference);
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? 0 : kInfinity;
+  return a == b ? 0 : std::abs(a - b);  // inf - inf would be NaN
 }
 
 double relative_error(const std::vector<float>& found, const std::vector<double>& reference) {
   double error = 0, largest = 0;
   for (size_t i = 0; i < reference.size(); ++i) {
-    if (both_undefined(found[i], reference[i])) continue;
-    const double difference = std::abs(static_cast<double>(found[i]) - reference[i]);
-    error = std::isnan(difference) ? std::numeric_limits<double>::infinity()
-                                   : std::max(error, difference);
-    largest = std::max(largest, std::abs(reference[i]));
+    error = std::max(error, difference_of(found[i], reference[i]));
+    const double size = std::abs(in_range(reference[i]));
+    if (std::isfinite(size)) largest = std::max(largest, size);
   }
   return largest > 0 ? error / largest : error;
 }
@@ -38,26 +47,24 @@ int64_t wrong_values(const std::vector<float>& found, const std::vector<double>&
                      const std::vector<double>* bound) {
   int64_t wrong = 0;
   for (size_t i = 0; i < reference.size(); ++i) {
-    const double difference = std::abs(static_cast<double>(found[i]) - reference[i]);
     const double limit = bound != nullptr ? (*bound)[i] : std::numeric_limits<double>::max();
-    if (!(difference <= limit) && !both_undefined(found[i], reference[i])) ++wrong;
+    if (!(difference_of(found[i], reference[i]) <= limit)) ++wrong;
   }
   return wrong;
 }
 
 }  // namespace
 
-Result<Wide> bounds_of(const ir::Graph& graph, Values inputs) {
+Result<Wide> bounds_of(const ir::Graph& graph, const Values& inputs) {
   const std::optional<ir::Graph> magnitudes = magnitude_graph(graph);
   if (!magnitudes) return Wide();
-  for (std::vector<float>& values : inputs)
-    for (float& v : values) v = std::abs(v);
-  Result<Wide> all = ir::evaluate(*magnitudes, inputs);
+  Result<Wide> all = ir::evaluate(*magnitudes, magnitudes_of(graph, inputs));
   if (!all) return all;
   Wide out = outputs_of(graph, std::move(*all));
-  const double factor = 4 * terms_of(graph) * std::numeric_limits<float>::epsilon();
+  const double terms = terms_of(graph), factor = 4 * terms * std::numeric_limits<float>::epsilon();
   for (std::vector<double>& values : out)
-    for (double& v : values) v *= factor;
+    for (double& v : values)
+      v = std::min(v * factor, std::numeric_limits<double>::max()) + terms * kSmallestNormal;
   return out;
 }
 

@@ -1,10 +1,12 @@
 // Are the results correct? Compares with the float64 reference, or with another program's file.
 //
 //   max_relative_error = max|y - ref| / max|ref|, the largest over the outputs
-//   wrong              = |y - ref| > 4 K eps sum|a||b|, if known (toolkit/magnitude.h)
+//   wrong              = |y - ref| > 4 K eps sum|a||b| + K 2^-126, if known (toolkit/magnitude.h)
 //
 // A whole model is verified below kWholeModelLimit; a single operator or a plan's step, if no value
-// is wrong. NaN is wrong unless the reference is NaN.
+// is wrong. Special values are stated in docs/validating.md. NaN is right beside NaN alone, an
+// infinity beside the same one or a reference that f32 can not hold. Numbers below 2^-126 count as
+// 0, also each of the K intermediate ones.
 #pragma once
 
 #include <string>
@@ -30,8 +32,8 @@ struct Verdict {
 Verdict compare(const Values& found, const std::vector<std::vector<double>>& reference,
                 const std::vector<std::vector<double>>& bound);
 
-// 4 K eps sum|a||b| per value of the graph's outputs; empty when no bound is known.
-Result<std::vector<std::vector<double>>> bounds_of(const ir::Graph& graph, Values inputs);
+// 4 K eps sum|a||b| + K 2^-126 per value of the graph's outputs; empty when no bound is known.
+Result<std::vector<std::vector<double>>> bounds_of(const ir::Graph& graph, const Values& inputs);
 
 // Against ir::evaluate of the bundle's graph. Errors: those of evaluate; the bundle was read
 // without its constants.

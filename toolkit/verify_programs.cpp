@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "toolkit/compile.h"
-#include "toolkit/counter_rng.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
 #include "toolkit/profiles.h"

@@ -103,9 +103,9 @@ template <class T>
 T one(ValueOp op, T a, T b, T c) {
   switch (op) {
     case ValueOp::max:
-      return a < b ? b : a;
+      return a < b || b != b ? b : a;
     case ValueOp::min:
-      return b < a ? b : a;
+      return b < a || b != b ? b : a;
     case ValueOp::less:
       return a < b ? T{1} : T{0};
     case ValueOp::equal:
@@ -164,7 +164,7 @@ void all_lanes(ValueOp op, T* to, const T* a, const T* b, const T* c, int n) {
       return;
     }
     if (op == ValueOp::max) {
-      for (int l = 0; l < n; ++l) to[l] = a[l] < b[l] ? b[l] : a[l];
+      for (int l = 0; l < n; ++l) to[l] = one<T>(ValueOp::max, a[l], b[l], T{});
       return;
     }
   }

@@ -194,6 +194,17 @@ TEST(Interpret, lanes) {
             (V{1, 1, 3, 4}));
 }
 
+TEST(Interpret, max_and_min_let_nan_through_from_either_side) {
+  const float nan = std::nanf("");
+  const Value x = load(0, {}, 4), y = load(0, ir::constant(4), 4);
+  for (const ValueOp o : {ValueOp::max, ValueOp::min}) {
+    Buffers b{{nan, 1, nan, 2, 1, nan, nan, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, numbers(20)};
+    ASSERT_TRUE(interpret(one(op(o, {x, y})), b).ok());
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(b[1][i])) << i;
+    EXPECT_EQ(b[1][3], o == ValueOp::max ? 3.0f : 2.0f);
+  }
+}
+
 TEST(Interpret, registers_are_nan_until_written_and_fma_rounds_once) {
   Kernel k = one(reg(0, 1));
   k.registers = {{"r", ir::DType::f32, 1}};

@@ -13,6 +13,12 @@ TEST(CounterRng, KnownValues) {
   EXPECT_EQ(uniform(0, "x", 4), expected);
 }
 
+// From the same bits, computed with Python's integers.
+TEST(CounterRng, KnownIntegers) {
+  EXPECT_EQ(uniform_integers(0, "x", 4, 0, 30521), (std::vector<float>{10939, 28246, 12423, 2022}));
+  EXPECT_EQ(uniform_integers(0, "x", 8, -8, 8), (std::vector<float>{-2, 7, -2, -7, -1, 1, 3, -8}));
+}
+
 TEST(CounterRng, SeedsAndNamesDiffer) {
   EXPECT_NE(uniform(0, "x", 8), uniform(1, "x", 8));
   EXPECT_NE(uniform(0, "x", 8), uniform(0, "y", 8));
