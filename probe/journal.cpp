@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<const char*, 5> kOutcomes = {"done", "failed", "crashed", "timed_out",
-                                                  "cancelled"};
+constexpr std::array<const char*, 6> kOutcomes = {"done",      "failed",    "crashed",
+                                                  "timed_out", "cancelled", "out_of_budget"};
 
 Result<Outcome> outcome_of(const std::string& name) {
   for (size_t i = 0; i < kOutcomes.size(); ++i)

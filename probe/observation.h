@@ -40,7 +40,14 @@ struct Observation {
   }
 };
 
-enum class Outcome { done, failed, crashed, timed_out, cancelled };
+enum class Outcome {
+  done,
+  failed,
+  crashed,
+  timed_out,
+  cancelled,
+  out_of_budget,  // not begun, or not finished, when the probe's time was over
+};
 
 // How one attempt at an experiment ended.
 struct Ending {

@@ -4,22 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <limits>
 #include <map>
-#include <memory>
 #include <optional>
 
+#include "probe/errand.h"
 #include "probe/experiments/experiments.h"
 #include "probe/experiments/selection.h"
+#include "probe/inference/budget.h"
 #include "probe/inference/doubts.h"
 #include "probe/inference/forms.h"
 #include "probe/inference/infer.h"
 #include "probe/journal.h"
-#include "probe/kernels/code.h"
-#include "probe/kernels/kernels.h"
-#include "probe/kernels/pages.h"
 #include "probe/opened_device.h"
 #include "probe/resume.h"
 #include "probe/sampling/system.h"
+#include "probe/schedule.h"
 #include "support/version.h"
 
 namespace assay::probe {
@@ -27,10 +28,13 @@ namespace {
 
 constexpr double kBuildLimit = 300;
 constexpr double kSimulating = 40;  // times the patience: simulated time is not ours
-constexpr double kMinShare = 0.25;  // of its share, which an experiment has even if others overran
+// Of the budget: inferring and writing at the end, and how much later an experiment is ended that
+// does not end by itself.
+constexpr double kConcluding = 0.04, kGrace = 0.06;
 // Seconds of budget for a round of an experiment on a simulated device.
 constexpr double kSecondsPerRound = 40;
 constexpr int kProgressSteps = 1000;
+constexpr int kSimulatedLooks = 2;
 
 class Prober {  // invariant: everything in observations_ that was measured here is in the journal
  public:
@@ -44,22 +48,23 @@ class Prober {  // invariant: everything in observations_ that was measured here
   Diags open_journal();
   Diags prepare();
   void run_experiments();
-  void run_one(const Experiment& e, double seconds);
-  void rebuild();
-  std::string work(const Experiment& e, double seconds, const Send& send);
-  Diags open();
-  std::unique_ptr<runtime::Module> load(std::span<const ir::Kernel> kernels, bool one_by_one) const;
+  void run_one(const Turn& turn, Schedule& schedule);
   void take(const std::string& line);
-  void conclude(const Ending& e);
+  void conclude(Ending e, double limit);
   bool selected(const Experiment& e) const;
   int times_of(const Experiment& e) const;
   bool wanted(const Experiment& e, int repetition) const;
-  void allot_budget();
+  std::vector<Step> steps();
   std::string resume_hint() const;
-  // Building is deducted, but a short probe's budget remains.
-  double budget() const {
-    return std::max(std::min(options_.budget_s, ProbeOptions().budget_s),
-                    options_.budget_s - build_seconds_);
+  // A simulated device's time is not ours, unless its kernels take some to build.
+  bool by_the_clock() const {
+    return observations_.fact("simulated").empty() || !observations_.fact("builds").empty();
+  }
+  double end() const { return started_ + (1 - kConcluding) * options_.budget_s; }
+  double left(const Schedule& schedule) const;
+  // A simulated device's rounds do not depend on our clock.
+  int rounds_of(int times) const {
+    return std::max(1, static_cast<int>(std::lround(options_.budget_s / kSecondsPerRound / times)));
   }
   bool stopped() const { return cancelled() || !unwritten_.empty() || !unbuilt_.empty(); }
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
@@ -67,21 +72,17 @@ class Prober {  // invariant: everything in observations_ that was measured here
     if (options_.progress)
       options_.progress(static_cast<int64_t>(part * kProgressSteps), kProgressSteps, what);
   }
-  void report_time(const std::string& experiment) const;
+  void report_time(const std::string& experiment, double left) const;
 
   const std::string& device_;  // its id
   const ProbeOptions& options_;
   Journal journal_;
   Observations observations_;
-  std::optional<OpenedDevice> opened_;  // in a child
   double build_seconds_ = 0, seconds_ = 0;
-  double started_ = 0;  // when the first experiment began
-  double allotted_ = 0,
-         least_ = 0;                 // s of the budget: for what remains; the minimum per weight
-  double weight_ = 0, weights_ = 0;  // of what has not begun, of all that is to run
-  int repetitions_ = 1;
-  Diags unbuilt_;    // why there are no kernels to measure with
-  Diags unwritten_;  // why the journal is not kept: nothing more is measured
+  const double started_ = now_seconds();
+  double asked_ = 0;  // weights of all that was ever to run
+  Diags unbuilt_;     // why there are no kernels to measure with
+  Diags unwritten_;   // why the journal is not kept: nothing more is measured
 };
 
 void Prober::take(const std::string& line) {
@@ -89,45 +90,25 @@ void Prober::take(const std::string& line) {
   if (add_line(line, observations_).empty()) unwritten_ = journal_.append(line);
 }
 
-void Prober::conclude(const Ending& e) { take(to_line(e)); }
-
-// Later experiments have their minimum in any case. They are assumed to take as long for their
-// weight as earlier ones did.
-void Prober::report_time(const std::string& experiment) const {
-  const double gone = now_seconds() - started_, done = weights_ - weight_;
-  const double by_pace = done > 0 ? gone / done * weight_ : 0;
-  const double left = std::max({0.0, allotted_ - gone, least_ * weight_, by_pace});
-  report(1 - std::min(1.0, left / budget()),
-         fmt::format("{}, {:.0f} s left", experiment, std::ceil(left)));
+// One that was given up, or ended, because its time was over.
+void Prober::conclude(Ending e, double limit) {
+  const bool given_up = e.outcome == Outcome::failed && e.reason == kOutOfBudget,
+             ended = e.outcome == Outcome::timed_out && now_seconds() >= limit;
+  if (given_up || ended) e.outcome = Outcome::out_of_budget, e.reason = kBudget;
+  take(to_line(e));
 }
 
-// In the child. Errors: the device can not be opened.
-Diags Prober::open() {
-  auto opened = OpenedDevice::open(device_, options_.cache_dir);
-  if (!opened) return opened.diags();
-  opened_ = std::move(opened).value();
-  return {};
+void Prober::report_time(const std::string& experiment, double left) const {
+  report(1 - std::min(1.0, left / options_.budget_s),
+         fmt::format("{}, {:.0f} s left", experiment, std::ceil(std::max(0.0, left))));
 }
 
-std::unique_ptr<runtime::Module> Prober::load(std::span<const ir::Kernel> kernels,
-                                              bool one_by_one) const {
-  return opened_->load(kernels, one_by_one, unusual_forms(observations_));
-}
-
-// What the device says of itself is returned in `said`.
+// The kernels of the checks; the others are built when an experiment needs them. What the device
+// says of itself is returned in `said`.
 Diags Prober::build(Observations& said) {
   report(0, "building kernels");
   const auto body = [&](const Send& send) {
-    if (const Diags wrong = open(); !wrong.empty()) {
-      send_not_opened(wrong, send);
-      fail(wrong);
-    }
-    const double start = now_seconds();
-    const auto module = load(opened_->kernels, false);
-    if (!opened_->info().simulated) launch_all(*module, opened_->kernels);
-    send_facts(opened_->info(), send);
-    send(to_line("build_seconds", fmt::format("{:.2f}", now_seconds() - start)));
-    return std::string();
+    return load_first_kernels(device_, options_.cache_dir, unusual_forms(observations_), send);
   };
   const auto on_line = [&](const std::string& line) { add_line(line, said); };
   const Ending e = run_worker("build", body, on_line, {kBuildLimit, [&] { return !cancelled(); }});
@@ -168,7 +149,9 @@ Diags Prober::prepare() {
       return other;
   if (earlier)
     if (Diags diags = open_journal(); !diags.empty()) return diags;
-  for (const auto& [name, text] : declared_facts()) take(to_line(name, text));
+  const bool simulated = !said.fact("simulated").empty();  // the host's caches are not its own
+  for (const auto& [name, text] : declared_facts())
+    if (!simulated || !name.starts_with("declared.")) take(to_line(name, text));
   take(to_line("budget_s", fmt::format("{:g}", options_.budget_s)));
   for (const auto& [name, text] : said.facts) take(to_line(name, text));
   std::vector<std::string> asked;
@@ -178,70 +161,39 @@ Diags Prober::prepare() {
   return unwritten_;
 }
 
-// A simulated device's rounds do not depend on our clock.
-int rounds_of(int times, const runtime::DeviceInfo& info, double budget_s) {
-  return info.simulated
-             ? std::max(1, static_cast<int>(std::lround(budget_s / kSecondsPerRound / times)))
-             : 0;
-}
-
-std::string Prober::work(const Experiment& e, double seconds, const Send& send) {
-  const double started = now_seconds();
-  if (const Diags wrong = open(); !wrong.empty()) fail(wrong);
-  if (options_.before) options_.before();
-  const auto module = load(opened_->kernels, false);
-  Bench bench(*module, opened_->kernels, opened_->info());
-  runtime::DeviceInfo info = opened_->info();
-  const int64_t most =
-      std::min({options_.max_bytes, info.memory_bytes / 8, bench.largest_buffer() / kPage * kPage});
-  const auto seed = static_cast<uint64_t>(observations_.endings.size());
-  info.units = std::min<int>(info.units, static_cast<int>(kSlots));
-  const auto one_by_one = [&](std::span<const ir::Kernel> kernels) { return load(kernels, true); };
-  Session s{bench,
-            info,
-            observations_,
-            known_from(usable_observations(observations_)),
-            seconds,
-            rounds_of(times_of(e), info, options_.budget_s),
-            started,
-            most,
-            shape_of(info).lanes,
-            opened_->kernels,
-            one_by_one,
-            send,
-            std::mt19937_64(seed + 1)};
-  bench.limit_loops(s.known.most_iterations);
-  if (!s.known.threads && observations_.finished("fma") && observations_.fact(kVectorLanes).empty())
-    s.fact(kVectorLanes, std::to_string(s.known.lanes));
-  s.load_with_group_size = [&](std::span<const ir::Kernel> kernels, int threads) {
-    runtime::DeviceInfo wide = info;
-    wide.widths = {threads};
-    return opened_->load_for(wide, kernels, unusual_forms(observations_));
-  };
-  s.load_in_form = [&](std::span<const ir::Kernel> kernels, const hwdesc::NamedText& form) {
-    return opened_->load_for(info, kernels, {form});
-  };
-  if (options_.beside)
-    s.after_block = [&](const Observation& block) {
-      options_.beside(block, [&](const Observation& o) { send(to_line(o)); });
-    };
-  e.run(s);
-  if (bench.repeated_samples() > 0)
-    send(to_line(kDoubted + std::string(e.name),
-                 fmt::format("{} of {}", bench.repeated_samples(), bench.samples())));
-  return "";
-}
-
-void Prober::run_one(const Experiment& e, double seconds) {
-  const auto body = [&](const Send& send) { return work(e, seconds, send); };
-  const double patience = options_.patience_s.value_or(
-      kPatience * (observations_.fact("simulated").empty() ? 1 : kSimulating));
+// It counts as hung some time after its kernels were loaded. It is ended when more useful ones need
+// what is left, or soon after the probe's time is over.
+void Prober::run_one(const Turn& turn, Schedule& schedule) {
+  const Experiment& e = *turn.step.experiment;
+  const bool real = observations_.fact("simulated").empty();
+  const double patience = options_.patience_s.value_or(kPatience * (real ? 1 : kSimulating)),
+               begun = now_seconds();
+  const std::string loading = kLoading + std::string(e.name);
+  double ready = 0;  // when its kernels were loaded
+  const double limit =
+      by_the_clock() ? end() - turn.reserved : std::numeric_limits<double>::infinity();
+  const Errand errand{
+      device_, options_, observations_, e, turn.share, limit, real ? 0 : rounds_of(times_of(e))};
+  const auto body = [&](const Send& send) { return run_errand(errand, send); };
   const auto keep_running = [&] {
-    report_time(e.name);
+    report_time(e.name, left(schedule));
     return !stopped();
   };
-  const auto on_line = [&](const std::string& line) { take(line); };
-  conclude(run_worker(e.name, body, on_line, {3 * seconds + patience, keep_running}));
+  const auto on_line = [&](const std::string& line) {
+    take(line);
+    if (ready == 0 && line.find(loading) != std::string::npos) ready = now_seconds();
+  };
+  const auto until = [&] {
+    const double hung = (ready > 0 ? ready : begun + kBuildLimit) + 3 * turn.share + patience;
+    return std::min(hung, limit + (turn.reserved > 0 ? 0 : kGrace * options_.budget_s));
+  };
+  conclude(run_worker(e.name, body, on_line,
+                      {std::numeric_limits<double>::infinity(), keep_running, until}),
+           limit);
+  double loaded = 0, round = 0;
+  if (std::sscanf(observations_.fact(loading).c_str(), "%lf s, one round %lf", &loaded, &round) ==
+      2)
+    schedule.learn(turn.step, std::max(loaded, ready - begun), round);
 }
 
 // The limits of kernels are checked in any case.
@@ -252,55 +204,58 @@ bool Prober::selected(const Experiment& e) const {
 
 // Simulated devices have no co-tenants, and of threads they are not measured.
 int Prober::times_of(const Experiment& e) const {
-  const bool once = e.run == run_cyclic_scan && (observations_.fact("lanes") == "threads" ||
-                                                 !observations_.fact("simulated").empty());
-  return once ? 1 : e.times;
+  const bool threads = observations_.fact("lanes") == "threads",
+             simulated = !observations_.fact("simulated").empty();
+  if (e.run == run_looks) return threads ? 1 : simulated ? kSimulatedLooks : e.times;
+  return e.run == run_cyclic_scan && (threads || simulated) ? 1 : e.times;
 }
 
 bool Prober::wanted(const Experiment& e, int repetition) const {
   return repetition < times_of(e) && observations_.times_done(e.name) <= repetition && selected(e);
 }
 
-// A resumed probe has the part of the budget that is left.
-void Prober::allot_budget() {
-  double asked = 0;
-  for (const Experiment& e : experiments()) repetitions_ = std::max(repetitions_, times_of(e));
-  for (int repetition = 0; repetition < repetitions_; ++repetition)
+// What is to run: first repetitions in the table's order, later ones after them.
+std::vector<Step> Prober::steps() {
+  std::vector<Step> out, looks;
+  int most = 1;
+  const std::string fresh = ", " + observations_.fact(kKernels);
+  for (const Experiment& e : experiments()) most = std::max(most, times_of(e));
+  for (int repetition = 0; repetition < most; ++repetition)
     for (const Experiment& e : experiments()) {
       const double own = e.weight / times_of(e);
-      if (wanted(e, repetition)) weight_ += own;
-      if (repetition < times_of(e) && selected(e)) asked += own;
+      if (repetition < times_of(e) && selected(e)) asked_ += own;
+      if (!wanted(e, repetition)) continue;
+      const size_t at = fresh.find(fmt::format(", {} ", e.name));
+      const int kernels = repetition > 0 || at == std::string::npos
+                              ? 0
+                              : std::atoi(fresh.c_str() + at + 3 + std::string(e.name).size());
+      (e.run == run_looks ? looks : out).push_back({&e, repetition, own, kernels});
     }
-  weights_ = weight_;
-  allotted_ = asked > 0 ? budget() * weight_ / asked : 0;
-  least_ = asked > 0 ? kMinShare * budget() / asked : 0;
+  return steps_of(std::move(out), std::move(looks));
 }
 
-// Builds kernels in another form than the first, outside of the experiments' budget.
-void Prober::rebuild() {
-  if (unusual_forms(observations_).empty() || stopped()) return;
-  const double start = now_seconds(), before = build_seconds_;
-  Observations said;
-  unbuilt_ = build(said);
-  build_seconds_ += before;
-  started_ += now_seconds() - start;  // not deducted from what remains
+// Of a simulated device each experiment has its share, however long it takes.
+double Prober::left(const Schedule& schedule) const {
+  const double part = asked_ > 0 ? schedule.weight() / asked_ : 0;
+  return by_the_clock() ? end() - now_seconds() : part * options_.budget_s;
 }
 
-// Later experiments share what earlier ones left, at least a quarter of their fair share. Repeated
-// experiments run once in each repetition.
 void Prober::run_experiments() {
-  allot_budget();
-  started_ = now_seconds();
-  for (int repetition = 0; repetition < repetitions_; ++repetition)
-    for (const Experiment& e : experiments()) {
-      if (!wanted(e, repetition) || stopped()) continue;
-      const double left = allotted_ - (now_seconds() - started_), own = e.weight / times_of(e);
-      const double share = std::max(left / weight_, least_) * own;
-      weight_ -= own;
-      run_one(e, share);
-      if (e.run == run_forms) rebuild();
-    }
-  seconds_ = now_seconds() - started_;
+  const double began = now_seconds();
+  Schedule schedule(steps(), (1 - kConcluding) * options_.budget_s);
+  while (!stopped()) {
+    const double remains =
+        by_the_clock() ? left(schedule) : std::numeric_limits<double>::infinity();
+    auto turn = schedule.next(remains);
+    if (!turn) break;
+    if (!by_the_clock()) turn->share = options_.budget_s * turn->step.weight / asked_;
+    run_one(*turn, schedule);
+  }
+  if (!stopped())
+    for (const Step& s : schedule.left_out())
+      if (s.repetition == 0)
+        take(to_line(Ending{s.experiment->name, Outcome::out_of_budget, 0, kBudget}));
+  seconds_ = now_seconds() - began;
   report(1, "inferring");
 }
 
@@ -310,7 +265,7 @@ Diags warnings_of(const Observations& all) {
   for (const Ending& e : all.endings) last[e.experiment] = &e;
   Diags out;
   for (const auto& [name, e] : last)
-    if (!all.finished(name))
+    if (!all.finished(name) && e->outcome != Outcome::out_of_budget)
       out.push_back({Severity::warning, "", 0, 0,
                      fmt::format("experiment '{}' failed: {}", name, e->reason), "", ""});
   return out;
@@ -349,8 +304,13 @@ Result<ProbeResult> Prober::run() {
   auto profile = infer(observations_);
   if (!profile) return with(profile.diags(), warnings_of(observations_));
   Diags warnings = warnings_of(observations_);
-  return ProbeResult{std::move(profile).value(), std::move(observations_), std::move(warnings),
-                     seconds_, build_seconds_};
+  std::vector<std::string> without = left_out(observations_);
+  return ProbeResult{std::move(profile).value(),
+                     std::move(observations_),
+                     std::move(warnings),
+                     std::move(without),
+                     seconds_,
+                     build_seconds_};
 }
 
 }  // namespace
@@ -379,7 +339,12 @@ Result<ProbeResult> infer_from(const std::string& observations) {
   auto profile = infer(*read);
   if (!profile) return profile.diags();
   Diags warnings = warnings_of(*read);
-  return ProbeResult{std::move(profile).value(), std::move(read).value(), std::move(warnings), 0,
+  std::vector<std::string> without = left_out(*read);
+  return ProbeResult{std::move(profile).value(),
+                     std::move(read).value(),
+                     std::move(warnings),
+                     std::move(without),
+                     0,
                      0};
 }
 

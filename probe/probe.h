@@ -1,8 +1,9 @@
 // Measuring a device: experiments (what to run), inference (curves -> values), journal (raw
 // samples, kept at once). Returns a full profile and the raw observations.
 //
-//   budget      divided among the experiments by their weight; each repeats rounds over its points
-//               until its share is used. Building the kernels is not counted.
+//   budget      wall time, kernels and inference included. Experiments have shares by weight; each
+//               repeats rounds over its points until its share is used. What does not fit is left
+//               out, the least useful first (schedule.h): `unknown: budget`.
 //   isolation   every experiment is a child process with a time limit (sampling/worker.h)
 //   resume      experiments that the journal has as done are skipped. The others run again with
 //               their own shares; their earlier samples still count.
@@ -33,8 +34,7 @@ using Beside = std::function<void(const Observation& block,
 using Before = std::function<void()>;
 
 struct ProbeOptions {
-  // Wall time of all experiments together; beyond 40 s also of building kernels.
-  double budget_s = 40;
+  double budget_s = 40;      // wall time of everything
   std::string observations;  // directory of the journal; "": nothing is kept
   // Continue that journal; else a new one begins, and an earlier one is kept beside it.
   bool resume = false;
@@ -54,9 +54,10 @@ struct ProbeOptions {
 struct ProbeResult {
   hwdesc::Profile profile;
   Observations observations;
-  Diags warnings;      // experiments that failed
-  double seconds = 0;  // of the experiments
-  double build_seconds = 0;
+  Diags warnings;                     // experiments that failed
+  std::vector<std::string> left_out;  // since the budget did not suffice: unknown
+  double seconds = 0;                 // of the experiments, building their kernels included
+  double build_seconds = 0;           // of the first kernels
 };
 
 // Errors: no such device; `only` names no experiment; no kernels could be built; the executed

@@ -30,9 +30,10 @@ void declare(Options& options, Request& r, const Command& self) {
       .add_option("-o,--output", r.output,
                   "directory for profile, observations and report.html, or PROFILE.yaml")
       .type_name("DIR");
-  Option budget = options.add_option("--budget", r.budget, "wall time: 40s, 3min, full")
-                      .type_name("TIME")
-                      .capture_default_str();
+  Option budget =
+      options.add_option("--budget", r.budget, "wall time, builds included: 40s, 3min, full")
+          .type_name("TIME")
+          .capture_default_str();
   Option patience = options
                         .add_option("--patience", r.patience,
                                     fmt::format("time beyond three shares before an experiment "
@@ -100,10 +101,8 @@ std::string rounded_interval(const std::string& text) {
   return rounded_quantity(text.substr(0, dots)) + " .. " + rounded_quantity(text.substr(dots + 4));
 }
 
-constexpr double kOverrun = 1.25;
-
 // The first figures; all are in the profile.
-void print_text(const probe::ProbeResult& result, const ProbePlaces& places, double budget) {
+void print_text(const probe::ProbeResult& result, const ProbePlaces& places) {
   std::vector<std::vector<std::string>> rows = {{"measured", "value", "interval"}};
   int others = 0;
   for (const hwdesc::FieldRow& f : hwdesc::rows(result.profile)) {
@@ -116,11 +115,10 @@ void print_text(const probe::ProbeResult& result, const ProbePlaces& places, dou
   fmt::print("{}\n{}", result.profile.name, table(rows));
   if (others > 0) fmt::print("and {} more: `assay profile show {}`\n", others, places.profile);
   if (result.seconds > 0)
-    fmt::print("experiments {}{}, building kernels {}\n", duration(result.seconds),
-               result.seconds > kOverrun * budget
-                   ? fmt::format(" instead of {}: each takes at least one round", duration(budget))
-                   : "",
+    fmt::print("experiments {}, opening the device {}\n", duration(result.seconds),
                duration(result.build_seconds));
+  if (!result.left_out.empty())
+    fmt::print("unknown: budget: {}; --resume measures them\n", fmt::join(result.left_out, ", "));
   fmt::print("-> {}\n", places.profile);
   if (!places.report.empty()) fmt::print("-> {}\n", places.report);
 }
@@ -164,7 +162,7 @@ ExitCode run_probe(const Command& self, std::span<const std::string> arguments,
                 {"seconds", result->seconds},
                 {"build_seconds", result->build_seconds}});
   else
-    print_text(*result, request.places, request.probe.budget_s);
+    print_text(*result, request.places);
   return ExitCode::ok;
 }
 

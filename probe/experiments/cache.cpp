@@ -43,7 +43,8 @@ std::vector<int64_t> sweep(int64_t least, int64_t line, int64_t most) {
   return out;
 }
 
-// One block at one footprint: a new cycle, one warm pass where affordable, samples.
+}  // namespace
+
 void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes) {
   // A transfer larger than a node brings nodes that are visited later in the same block. Where a
   // pass is too long for a sample, samples are whole blocks from the beginning of one.
@@ -65,6 +66,8 @@ void chase_block(Session& s, const std::string& experiment, const ChaseArea& are
   s.emit(s.bench.measure(experiment, "chase", {{"bytes", static_cast<double>(bytes)}}, job));
 }
 
+namespace {
+
 void chase_points(Session& s, const std::string& experiment, const std::vector<int64_t>& sizes) {
   const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
   std::vector<int> visits(sizes.size(), 0);
@@ -85,24 +88,28 @@ void add_around(const KneePoint& k, int64_t line, std::set<int64_t>& to) {
 // Two loads per pair, pairs 512 B from each other. The second costs little while both are in one
 // line. 256 KiB of pairs map to an eighth of the sets, so the first load misses L1. First caches of
 // GPUs are that large themselves, so they get more pairs.
+PairTouches::PairTouches(Session& s)
+    : s_(s),
+      large_(s.device.threads && s.device.fact("class") == "gpu"),
+      pairs_(large_ ? 4096 : 512),
+      area_(ChaseArea::make(s.bench, pairs_ * kPairStride)) {}
+
+void PairTouches::measure(const std::string& experiment, size_t i) {
+  Cycle cycle;
+  cycle.nodes = pairs_;
+  cycle.stride = kPairStride;
+  cycle.second = kPairDistances[i];
+  area_.start_at(s_.bench, 0, write_cycle(s_.bench, area_.nodes, cycle, s_.random));
+  const Job job = chase_job(area_, 1, 0.3e-3);
+  const runtime::Launch pass = s_.bench.launch(job, 2 * pairs_ / kChaseSteps + 1);
+  if (large_) s_.warm_up(pass);
+  s_.emit(s_.bench.measure(experiment, "pair",
+                           {{"distance", static_cast<double>(kPairDistances[i])}}, job));
+}
+
 void run_line(Session& s) {
-  const bool large = s.device.threads && s.device.fact("class") == "gpu";
-  constexpr int64_t kPairStride = 512;
-  const int64_t pairs = large ? 4096 : 512;
-  constexpr std::array<int64_t, 10> kDistances = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
-  const ChaseArea area = ChaseArea::make(s.bench, pairs * kPairStride);
-  s.rounds(kDistances.size(), [&](size_t i) {
-    Cycle cycle;
-    cycle.nodes = pairs;
-    cycle.stride = kPairStride;
-    cycle.second = kDistances[i];
-    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
-    const Job job = chase_job(area, 1, 0.3e-3);
-    const runtime::Launch pass = s.bench.launch(job, 2 * pairs / kChaseSteps + 1);
-    if (large) s.warm_up(pass);
-    s.emit(
-        s.bench.measure("line", "pair", {{"distance", static_cast<double>(kDistances[i])}}, job));
-  });
+  PairTouches touches(s);
+  s.rounds(kPairDistances.size(), [&](size_t i) { touches.measure("line", i); });
 }
 
 void run_chase(Session& s) {
@@ -138,7 +145,7 @@ void run_knees(Session& s) {
       if (round > 0 && !s.time_left()) return;
       if (bytes <= most) chase_block(s, "knees", area, bytes);
     }
-    const Levels renewed = find_levels(curve_of(chase_blocks(all), Estimator::latency));
+    const Levels renewed = find_levels(latency_curve(all));
     if (renewed.knees.size() == levels.knees.size()) levels = renewed;
   }
 }
@@ -194,7 +201,7 @@ void run_sharing(Session& s) {
   if (units < 2 || s.known.levels.knees.empty()) return;
   const auto line = static_cast<int64_t>(s.known.line);
   std::vector<int64_t> sizes;
-  const std::vector<CurvePoint> curve = curve_of(chase_blocks(s.earlier), Estimator::latency);
+  const std::vector<CurvePoint> curve = latency_curve(s.earlier);
   for (size_t i = 0; i < s.known.levels.knees.size(); ++i) {
     const bool declared =
         !declared_cache(s.earlier, i)

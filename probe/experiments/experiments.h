@@ -2,10 +2,13 @@
 // the budget.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "probe/sampling/cycle.h"
 #include "probe/sampling/session.h"
 
 namespace assay::probe {
@@ -15,14 +18,25 @@ struct Experiment {
   const char* topic;  // what `--only` may name instead: compute, memory, control
   const char* needs;  // names, separated by spaces; a missing one is replaced by its default
   const char* provides;
-  double weight;          // of the budget
+  double weight;  // of the budget
+  // 0: needed to predict; 1: refines; 2: special. Where time is short, the least useful are left
+  // out.
+  int use;
+  // Beside the sentinel and the empty one. `#` is a number, `*` any word without `_`, `**` any.
+  const char* kernels;
   void (*run)(Session&);  // in the worker; throws what ends it
   // Repetitions, spread over the probe since co-tenant load changes; they share the weight.
   int times = 1;
 };
 
+inline constexpr int kLookTimes = 6;
+
 std::span<const Experiment> experiments();
 std::vector<std::string> needs_of(const Experiment& e);
+
+// Those among `all` that it runs.
+std::vector<ir::Kernel> kernels_of(const Experiment& e, std::span<const ir::Kernel> all);
+bool matches(std::string_view pattern, std::string_view name);
 
 // Concurrent groups that saturate a pipe whose latency is longer than that of f32 multiply-adds.
 inline int deeper_groups(const Known& known, bool threads) {
@@ -85,6 +99,24 @@ void run_knees(Session& s);
 void run_latency(Session& s);
 void run_tlb(Session& s);
 void run_sharing(Session& s);
+void run_looks(Session& s);  // looks.cpp: caches and multiply-adds
+// Two touches at one of these distances, in each of many pairs.
+inline constexpr std::array<int64_t, 10> kPairDistances = {8,  16, 24,  32,  48,
+                                                           64, 96, 128, 192, 256};
+class PairTouches {
+ public:
+  explicit PairTouches(Session& s);
+  void measure(const std::string& experiment, size_t distance);
+
+ private:
+  static constexpr int64_t kPairStride = 512;
+  Session& s_;
+  bool large_;
+  int64_t pairs_;
+  ChaseArea area_;
+};
+// One block at one footprint: a new cycle, one warm pass where affordable, samples.
+void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes);
 
 // How memory is accessed: a file each of the same name; outstanding misses in access.cpp.
 void run_outstanding(Session& s);

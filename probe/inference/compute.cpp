@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "probe/inference/execution.h"
 #include "probe/inference/infer.h"
@@ -33,6 +34,27 @@ double clock_for(const Observations& all, const std::string& load, double lanes,
   return clock > 0 ? clock : ticks_of(s);
 }
 
+constexpr double kLeastVectors = 0.45;
+constexpr double kOneClockOff = 0.06;  // of a rate in ticks: its clock is measured beside it
+
+// Disturbance only lowers a rate, and pipes start whole vectors in a tick, or one in two ticks: the
+// chip may do as many as the next whole number. Threads' rates are of several units.
+void admit_whole_vectors(const Known& known, double lanes, Measured& rate) {
+  const double vectors = (1 - kOneClockOff) * rate.value / lanes;
+  // Slower operations are several instructions, or not pipelined.
+  if (known.threads || known.clock_hz <= 0 || lanes <= 0 || vectors < kLeastVectors) return;
+  const double whole = vectors <= 0.5 ? 0.5 : std::ceil(vectors);
+  if (whole * lanes <= rate.high) return;
+  rate.high = whole * lanes;
+  rate.note += fmt::format("{}pipes start whole vectors: at most {:g} a tick were not disturbed",
+                           rate.note.empty() ? "" : "; ", whole);
+}
+
+// Units of which several may have been one: rates of each are as much lower.
+void admit_more_units(const Known& known, Measured& rate) {
+  rate.low *= known.units / std::max(known.units, known.most_units);
+}
+
 Best best_rate(const Observations& all, const Known& known, const std::string& experiment,
                const std::string& what, const std::string& load, double elements_per_sample,
                std::optional<double> width = {}) {
@@ -48,11 +70,14 @@ Best best_rate(const Observations& all, const Known& known, const std::string& e
       Conditions at = {{"lanes", lanes}};
       if (c > 0) at["chains"] = c;
       if (n > 0) at["groups"] = n;
-      const auto s =
-          summarize_at_clock(known, select(all, experiment, what, at), Estimator::throughput);
+      // Of cores the best looks count, since a neighbour takes slots for a while.
+      const auto s = summarize_at_clock(known, all_looks(all, experiment, what, at),
+                                        known.threads ? Estimator::throughput : Estimator::latency);
       if (!s) continue;
       const double elements = elements_per_sample > 0 ? elements_per_sample : lanes;
-      const Measured rate = inverse(*s, elements / clock_for(all, load, lanes, *s) / known.units);
+      Measured rate = inverse(*s, elements / clock_for(all, load, lanes, *s) / known.units);
+      admit_whole_vectors(known, lanes, rate);
+      admit_more_units(known, rate);
       if (!best.rate || rate.value > best.rate->value) best = {rate, lanes, c};
     }
   return best;
@@ -66,7 +91,8 @@ void add_issue(const Observations& all, const Known& known, const Best& fma, Pro
   for (const MixKind& m : kMixes) {
     const auto s = summarize_at_clock(known, select(all, "mixes", m.name), Estimator::throughput);
     if (!s) continue;
-    const Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
+    Measured rate = inverse(*s, 1 / ticks_of(*s) / known.units);
+    admit_more_units(known, rate);
     if (!best || rate.value > best->value) {
       best = rate;
       method = fmt::format("best of {} mixes of independent operations: {}", kMixes.size(), m.name);

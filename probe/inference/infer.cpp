@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "probe/inference/budget.h"
 #include "probe/inference/doubts.h"
 #include "probe/inference/path.h"
 #include "probe/inference/transfer.h"
@@ -52,6 +53,7 @@ Result<hwdesc::Profile> infer(const Observations& raw) {
   infer_power(all, p);
   infer_memory(all, known, p);
   infer_paths(all, known, p);
+  note_budget(all, p);
   return p;
 }
 

@@ -152,7 +152,7 @@ std::vector<CurvePoint> curve_of(std::span<const Observation> blocks, Estimator 
     std::vector<Observation> here;
     for (const Observation& o : blocks)
       if (o.value_at("bytes") == bytes) here.push_back(o);
-    if (const auto s = summarize(here, estimator)) out.push_back({bytes, s->value});
+    if (const auto s = estimate(here, estimator)) out.push_back({bytes, *s});
   }
   return out;
 }

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "probe/inference/capacity.h"
 #include "probe/inference/cyclic_scan.h"
 
 namespace assay::probe {
@@ -33,12 +36,31 @@ constexpr std::array<Isa, 6> kIsas = {{{"avx512f", 32, 64},
 
 }  // namespace
 
+std::vector<Observation> all_looks(const Observations& all, const std::string& experiment,
+                                   const std::string& what, const Conditions& at) {
+  std::vector<Observation> out = select(all, experiment, what, at);
+  for (Observation& o : select(all, "looks", what, at)) out.push_back(std::move(o));
+  return out;
+}
+
+namespace {
+
+// Of cores the fastest block at the blocks' common clock, since disturbance only slows down.
+double best_time(const Observations& all, std::span<const Observation> blocks) {
+  if (all.fact("lanes") == "threads") return estimate(blocks, Estimator::latency).value();
+  double best = std::numeric_limits<double>::infinity();
+  for (const Observation& o : at_common_clock(blocks))
+    if (const auto s = estimate({&o, 1}, Estimator::latency)) best = std::min(best, *s);
+  return best;
+}
+
+}  // namespace
+
 LineSize line_by_pairs(const Observations& all) {
-  const std::vector<double> distances = values_of(select(all, "line", "pair"), "distance");
+  const std::vector<double> distances = values_of(all_looks(all, "line", "pair"), "distance");
   std::vector<double> times;
   for (const double d : distances)
-    times.push_back(
-        summarize(select(all, "line", "pair", {{"distance", d}}), Estimator::latency)->value);
+    times.push_back(best_time(all, all_looks(all, "line", "pair", {{"distance", d}})));
   const auto step = find_step(times, kStep);
   const double before =
       step ? *std::max_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(*step)) : 0;
@@ -47,8 +69,9 @@ LineSize line_by_pairs(const Observations& all) {
   const size_t at = said.find(word);
   const double declared =
       at == std::string::npos || times.empty() ? 0 : std::atof(said.c_str() + at + word.size());
-  if (declared > 0 && !sharp && !(step && distances[*step] == declared)) return {declared, true};
-  return {step ? distances[*step] : 0, false};
+  if (declared > 0 && !sharp && !(step && distances[*step] == declared))
+    return {declared, true, step ? distances[*step] : 0};
+  return {step ? distances[*step] : 0, false, 0};
 }
 
 std::vector<LaneRate> lane_rates(const Observations& all) {
@@ -57,10 +80,10 @@ std::vector<LaneRate> lane_rates(const Observations& all) {
   for (const double lanes : values_of(blocks, "lanes")) {
     LaneRate best{static_cast<int>(lanes), 0, 0};
     for (const double chains : values_of(blocks, "chains")) {
-      const auto s = summarize(select(all, "fma", "fma", {{"lanes", lanes}, {"chains", chains}}),
-                               Estimator::throughput);
-      if (s && lanes / s->value > best.elements_per_second)
-        best = {static_cast<int>(lanes), static_cast<int>(chains), lanes / s->value};
+      const auto s = estimate(select(all, "fma", "fma", {{"lanes", lanes}, {"chains", chains}}),
+                              Estimator::throughput);
+      if (s && lanes / *s > best.elements_per_second)
+        best = {static_cast<int>(lanes), static_cast<int>(chains), lanes / *s};
     }
     out.push_back(best);
   }
@@ -85,18 +108,35 @@ std::vector<LaneRate> lane_modes(const Observations& all) {
       continue;
     }
     if (decided > 0 || !isa || r.lanes * 4 != isa->bytes) continue;
-    const auto filled = summarize(
+    const auto filled = estimate(
         select(all, "fma", "fma", {{"lanes", r.lanes}, {"chains", kFilled * isa->registers}}),
         Estimator::throughput);
-    if (filled && r.lanes / filled->value >= best * kAsFast) out.push_back(r);
+    if (filled && r.lanes / *filled >= best * kAsFast) out.push_back(r);
   }
+  return out;
+}
+
+bool is_chase(const Observation& o) {
+  return o.what == "chase" &&
+         (o.experiment == "chase" || o.experiment == "knees" || o.experiment == "looks");
+}
+
+std::vector<CurvePoint> latency_curve(const Observations& all) {
+  if (all.fact("lanes") == "threads") return curve_of(chase_blocks(all), Estimator::latency);
+  std::map<double, double> best;
+  for (const Observation& o : at_common_clock(chase_blocks(with_fastest_clocks(all))))
+    if (const auto s = estimate({&o, 1}, Estimator::latency)) {
+      const auto [at, fresh] = best.emplace(o.value_at("bytes"), *s);
+      if (!fresh) at->second = std::min(at->second, *s);
+    }
+  std::vector<CurvePoint> out;
+  for (const auto& [bytes, seconds] : best) out.push_back({bytes, seconds});
   return out;
 }
 
 std::vector<Observation> chase_blocks(const Observations& all) {
   std::vector<Observation> out;
-  for (const Observation& o : all.points)
-    if (o.what == "chase" && (o.experiment == "chase" || o.experiment == "knees")) out.push_back(o);
+  std::copy_if(all.points.begin(), all.points.end(), std::back_inserter(out), is_chase);
   // A chip that throttles has other times from then on. The blocks at another clock than most show
   // another state, and are left out.
   const auto at_clock = [&](const Observation& o, double hz) {
@@ -142,7 +182,7 @@ size_t levels_scanned(const Observations& all) {
 Levels levels_from(const Observations& all) {
   std::vector<double> declared;
   for (size_t i = 0; i < declared_caches(all); ++i) declared.push_back(declared_bytes(all, i));
-  return find_levels(curve_of(chase_blocks(all), Estimator::latency),
+  return find_levels(latency_curve(all),
                      declared.empty() ? levels_scanned(all) : declared.size() + 1, declared);
 }
 
@@ -182,34 +222,35 @@ std::optional<double> units_speedup(const Observations& all) {
   const std::vector<double> counts = values_of(select(all, "units", "fma"), "units");
   if (counts.empty() || counts.front() != 1) return std::nullopt;
   const auto with = [&](double n) {
-    return summarize(select(all, "units", "fma", {{"units", n}}), Estimator::throughput);
+    return estimate(select(all, "units", "fma", {{"units", n}}), Estimator::throughput);
   };
   const auto one = with(1), most = with(counts.back());
   if (!one || !most) return std::nullopt;
-  return counts.back() * one->value / most->value;
+  return counts.back() * *one / *most;
 }
 
 std::string declared_cache(const Observations& all, size_t i) {
-  return all.fact("class") == "cpu" && all.fact("simulated").empty()
-             ? all.fact(fmt::format("declared.l{}", i + 1))
-             : "";
+  return all.fact("class") == "cpu" ? all.fact(fmt::format("declared.l{}", i + 1)) : "";
 }
 
-int units_from(const Observations& all) {
+int units_that_ran(const Observations& all) {
   const std::vector<double> groups = values_of(select(all, "units", "alone"), "groups");
   std::vector<double> times;
   for (const double n : groups)
     times.push_back(
-        summarize(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput)->value);
+        estimate(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput).value());
   for (size_t i = 1; i < groups.size(); ++i) {
     if (times[i] <= kSecondRound * times[0]) continue;
-    // Where a group may not use all of a unit's memory, several groups fit: a multiple of the
-    // declared units.
-    const int found = static_cast<int>(groups[i - 1]),
-              said = std::atoi(all.fact("compute_units").c_str());
-    return said > 0 && found % said == 0 ? said : found;
+    return static_cast<int>(groups[i - 1]);
   }
   return 0;
+}
+
+// Where a group may not use all of a unit's memory, several groups fit: a multiple of the declared
+// units.
+int units_from(const Observations& all) {
+  const int found = units_that_ran(all), said = std::atoi(all.fact("compute_units").c_str());
+  return said > 0 && found % said == 0 ? said : found;
 }
 
 int saturating_groups(const Observations& all) {
@@ -217,7 +258,7 @@ int saturating_groups(const Observations& all) {
   std::vector<double> times;
   for (const double n : groups)
     times.push_back(
-        summarize(select(all, "waves", "fma", {{"groups", n}}), Estimator::throughput)->value);
+        estimate(select(all, "waves", "fma", {{"groups", n}}), Estimator::throughput).value());
   for (size_t i = 0; i < groups.size(); ++i)
     if (times[i] < *std::min_element(times.begin(), times.end()) * kNearlyAll)
       return static_cast<int>(groups[i]);
@@ -227,7 +268,7 @@ int saturating_groups(const Observations& all) {
 int streaming_groups(const Observations& all) {
   const std::vector<Observation> reads = select(all, "far", "read");
   const auto time_of = [&](double n) {
-    return summarize(select(all, "far", "read", {{"units", n}}), Estimator::throughput)->value;
+    return estimate(select(all, "far", "read", {{"units", n}}), Estimator::throughput).value();
   };
   const std::vector<double> groups = values_of(reads, "units");
   double best = 0;
@@ -267,6 +308,7 @@ Known known_from(const Observations& all) {
   if (k.threads) {
     k.lanes = std::atoi(all.fact("widths").c_str());
     k.units = std::max(1, units_from(all));
+    k.most_units = std::max(1, units_that_ran(all));
     if (const auto plain = select(all, "residency", "plain"); !plain.empty())
       k.resident = static_cast<int>(plain.back().samples.at(0));
     const int units = static_cast<int>(k.units),
@@ -283,7 +325,7 @@ Known known_from(const Observations& all) {
   }
   if (const double line = line_by_pairs(all).bytes; line > 0) k.line = line;
   k.levels = levels_from(all);
-  const std::vector<CurvePoint> curve = curve_of(chase_blocks(all), Estimator::latency);
+  const std::vector<CurvePoint> curve = latency_curve(all);
   for (size_t i = 0; i < k.levels.knees.size(); ++i) {
     // A chase shows little of a cache that co-tenants use.
     const double streamed = i + 1 == k.levels.knees.size() ? scan_capacity(all) : 0;

@@ -15,9 +15,11 @@
 namespace assay::probe {
 
 struct Known {
-  double clock_hz = 0;    // 0: not known
-  bool threads = false;   // lanes are threads
-  double units = 1;       // among which totals are divided; 1 where units have queues
+  double clock_hz = 0;   // 0: not known
+  bool threads = false;  // lanes are threads
+  double units = 1;      // among which totals are divided; 1 where units have queues
+  // As many of a GPU, if groups that ran at once were one to a unit (units_that_ran).
+  double most_units = 1;
   int groups = 1;         // concurrent ones that reach the highest multiply-add rate
   int memory_groups = 1;  // more of them, for experiments that wait for memory
   // The fewest of these that read far memory as fast as any; 0: not measured.
@@ -62,11 +64,12 @@ double declared_bytes(const Observations& all, size_t i);  // of it; 0: not decl
 
 size_t declared_caches(const Observations& all);
 
-// The line size of the first cache, by two touches at a distance. The declared one where no
-// distance shows a clear step, as where prefetchers fetch neighbours. 0: unknown.
+// The line size of the first cache, by the best looks at two touches at a distance. The declared
+// one where no distance shows a clear step, as where prefetchers fetch neighbours. 0: unknown.
 struct LineSize {
   double bytes = 0;
   bool declared = false;
+  double shown = 0;  // the distance of an unclear step; 0: there is none
 };
 LineSize line_by_pairs(const Observations& all);
 
@@ -82,7 +85,9 @@ inline constexpr double kRealUnits = 0.75;
 
 Known known_from(const Observations& all);
 
-// Concurrent groups that each fill a unit, or as much of it as a group may; 0: unknown.
+// Concurrent groups that each fill a unit, or as much of it as a group may; 0: unknown. The second:
+// the declared units, if groups are a multiple of them.
+int units_that_ran(const Observations& all);
 int units_from(const Observations& all);
 
 // The core's clock while vectors of `lanes` execute `load` (kTickLoads), when the sentinel beside
@@ -113,5 +118,14 @@ std::optional<Isa> isa_of(const Observations& all);
 // The curve of the chase: one node per line, a random single cycle. Without strides other than the
 // line, and without blocks at another clock than most where it changed.
 std::vector<Observation> chase_blocks(const Observations& all);
+bool is_chase(const Observation& o);  // of that curve, at any clock
+
+// select() of an experiment, and the same of its later looks.
+std::vector<Observation> all_looks(const Observations& all, const std::string& experiment,
+                                   const std::string& what, const Conditions& at = {});
+
+// The curve of the best look (block) at each footprint, since disturbance only slows down. Of
+// threads the curve of all samples: a device's timestamps deviate both ways.
+std::vector<CurvePoint> latency_curve(const Observations& all);
 
 }  // namespace assay::probe

@@ -105,7 +105,15 @@ Value<Count> unit_count_by_groups(const Observations& all) {
                : known_value(Count{std::stod(said)}, Origin::driver, "what the driver says", why);
   auto v = known_value(Count{double(found)}, Origin::measured,
                        "one more group that fills a unit, and the last to end takes twice as long");
-  if (!said.empty()) v.note = "the driver says " + said;
+  if (said.empty()) return v;
+  v.note = "the driver says " + said;
+  // Groups of which several fit a unit look like more units.
+  const double driver = std::stod(said), most = units_that_ran(all);
+  if (driver != most) {
+    v.low = Count{std::min(driver, most)};
+    v.high = Count{std::max(driver, most)};
+    v.note += fmt::format(", and {:.0f} groups ran at once: the interval holds both", most);
+  }
   return v;
 }
 

@@ -6,6 +6,7 @@
 
 #include "probe/inference/access.h"
 #include "probe/inference/associativity.h"
+#include "probe/inference/capacity.h"
 #include "probe/inference/cyclic_scan.h"
 #include "probe/inference/footprint.h"
 #include "probe/inference/host_memory.h"
@@ -103,6 +104,30 @@ bool mostly_busy(const std::vector<Observation>& blocks) {
   return 2 * static_cast<size_t>(busy) > blocks.size();
 }
 
+// What no look contradicts: the declared size where the measured interval holds it. Where they
+// differ, the measurement replaces it if all looks are alike; else the interval holds both, since a
+// neighbour may have been there all the time. A neighbour smears the knee, whole ways do not. A
+// cache is no smaller than what hit.
+constexpr double kSharpKnee = 0.8;  // where misses begin, over where hits end
+
+void settle_declared(Value<Bytes>& v, double nominal, bool alike) {
+  if (nominal <= 0) return;
+  const double low = v.low->v, high = v.high->v;
+  if (nominal >= low && nominal <= high * kOwnLines) {
+    v.method = "declared by the system, and inside the measured knee of the latency curve";
+    v.note = fmt::format("half of a footprint hits at {:.0f} B; {}", v.value->v, v.note);
+    v.value = Bytes{nominal};
+    v.high = Bytes{std::max(nominal, high)};
+    v.source = Origin::driver;
+  } else if (nominal < low || (alike && low >= kSharpKnee * high)) {
+    v.note += fmt::format("; the measurement replaces it: {}",
+                          nominal < low ? "more was held" : "all looks are alike");
+  } else {
+    v.high = Bytes{nominal};
+    v.note += "; the interval holds both: others may have taken a part of it";
+  }
+}
+
 // The nominal size: what the system declares where the measured knee holds it, else where the curve
 // crosses the middle.
 Value<Bytes> capacity_of(const LevelContext& c) {
@@ -118,6 +143,11 @@ Value<Bytes> capacity_of(const LevelContext& c) {
       k.from /
       (1 + kNear / std::max(kNear, levels[c.index + 1].seconds / levels[c.index].seconds - 1));
   Measured m{k.capacity, std::min(least, k.capacity), std::max(k.to, k.capacity), 0, ""};
+  const auto held = held_by(looks_of(c.all), levels[c.index], levels[c.index + 1]);
+  if (held && c.known.threads)  // a device's timestamps deviate both ways
+    m = {m.value, std::min(m.low, held->least), std::max(m.high, held->most), 0, ""};
+  else if (held)
+    m = {held->half, held->least, kOwnLines * held->most, 0, ""};
   const std::string declared = declared_cache(c.all, c.index);
   m.note = c.known.sharing[c.index].why;
   if (mostly_busy(chase_blocks(c.all)))
@@ -128,17 +158,21 @@ Value<Bytes> capacity_of(const LevelContext& c) {
     m.note += fmt::format("; by itself the latency curve shows {} levels where {} are declared",
                           shown, levels.size());
   m.n = static_cast<int64_t>(chase_blocks(c.all).size());
-  auto v = bytes_value(
-      m, "knee of the latency curve: where it crosses the geometric middle of two levels");
-  const double nominal = declared_bytes(c.all, c.index);
-  if (nominal < m.low || nominal > m.high * kOwnLines) return v;
-  v.method = "declared by the system, and inside the measured knee of the latency curve";
-  v.note =
-      fmt::format("the curve crosses the middle of two levels at {:.0f} B; {}", m.value, v.note);
-  v.value = Bytes{nominal};
-  v.high = Bytes{std::max(nominal, v.high->v)};
-  v.source = Origin::driver;
+  auto v = bytes_value(m, held ? "latency curve of the best looks: where half of a footprint hits"
+                               : "knee of the latency curve: where it crosses the geometric middle "
+                                 "of two levels");
+  settle_declared(v, declared_bytes(c.all, c.index), held && held->alike && !c.shared);
   return v;
+}
+
+// Streams of all units tell the size of a shared cache. The interval also holds what the chase
+// found, with what is declared where that is more.
+void settle(MemoryLevel& l, double nominal) {
+  const Value<Bytes> chased = l.capacity;
+  settle_shared_capacity(l, nominal);
+  if (l.capacity == chased || !l.capacity.low || !chased.low) return;
+  l.capacity.low = Bytes{std::min(l.capacity.low->v, chased.low->v)};
+  l.capacity.high = Bytes{std::max(l.capacity.high->v, chased.high->v)};
 }
 
 void add_knee(const LevelContext& c, MemoryLevel& to) {
@@ -187,9 +221,14 @@ void add_outstanding(const LevelContext& c, MemoryLevel& to) {
 Value<Bytes> line_of(const LevelContext& c) {
   if (select(c.all, "line", "pair").empty()) return unknown_value<Bytes>("not measured");
   const Bytes line{c.known.line};
-  if (line_by_pairs(c.all).declared)
-    return known_value(line, Origin::driver, "the system's word",
-                       "no distance distinguishes a second touch clearly from the first");
+  if (const LineSize told = line_by_pairs(c.all); told.declared) {
+    auto v = known_value(line, Origin::driver, "the system's word",
+                         "no distance distinguishes a second touch clearly from the first");
+    // Another distance than the declared one shows some step, or none does.
+    v.low = Bytes{std::min(told.shown > 0 ? told.shown : told.bytes / 2, told.bytes)};
+    v.high = Bytes{std::max(told.shown > 0 ? told.shown : told.bytes * 2, told.bytes)};
+    return v;
+  }
   return known_value(line, Origin::measured,
                      "second touch at a distance costs nothing within a line");
 }
@@ -236,8 +275,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
                          ? to.topology.back().count.value->v
                          : 1.0;
   const Sweep sweep = sweep_of(all);
-  join_levels(to.memory, hertz, units, sweep, declared_caches(all),
-              curve_of(chase_blocks(all), Estimator::latency));
+  join_levels(to.memory, hertz, units, sweep, declared_caches(all), latency_curve(all));
   raise_write_bandwidth(to.memory, hertz, units);
   add_cyclic_scan(to.memory, sweeps_of(all));
   const auto last = std::find_if(to.memory.rbegin(), to.memory.rend(), [](const MemoryLevel& l) {
@@ -245,7 +283,7 @@ void infer_memory(const Observations& all, const Known& known, Profile& to) {
   });
   if (last != to.memory.rend()) add_single_use(all, units, *last);
   for (size_t i = 0; i < to.memory.size(); ++i)
-    if (!known.threads) settle_shared_capacity(to.memory[i], declared_bytes(all, i));
+    if (!known.threads) settle(to.memory[i], declared_bytes(all, i));
   divide_among_instances(all, known, to);
   if (auto own = group_memory(all, known)) to.memory.insert(to.memory.begin(), std::move(*own));
   if (auto host = host_memory(all)) to.memory.push_back(std::move(*host));

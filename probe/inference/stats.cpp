@@ -160,22 +160,44 @@ std::vector<Observation> at_common_clock(std::span<const Observation> blocks) {
   return out;
 }
 
-std::optional<Summary> summarize(std::span<const Observation> taken, Estimator estimator) {
-  const std::vector<Observation> blocks = at_one_clock(taken);
+namespace {
+
+struct Used {  // samples that count
+  Blocks blocks;
+  Trust trust = Trust::quiet;
+  double level = 0;  // the quantile of them that counts
+};
+
+Used used_of(std::span<const Observation> blocks, Estimator estimator) {
   const Blocks every = gather(blocks, Trust::all);
-  Blocks used;
-  Summary s;
+  Used out;
   for (const Trust trust : {Trust::quiet, Trust::undisturbed, Trust::all}) {
-    used = gather(blocks, trust);
-    s.trust = trust;
-    if (samples_of(used) >= kEnough && believed(used, every, estimator)) break;
+    out.blocks = gather(blocks, trust);
+    out.trust = trust;
+    if (samples_of(out.blocks) >= kEnough && believed(out.blocks, every, estimator)) break;
   }
-  if (samples_of(used) == samples_of(gather(blocks, Trust::quiet))) s.trust = Trust::quiet;
-  const std::vector<double> all = pooled(used);
-  if (all.empty()) return std::nullopt;
+  if (samples_of(out.blocks) == samples_of(gather(blocks, Trust::quiet))) out.trust = Trust::quiet;
   const bool alone = std::all_of(blocks.begin(), blocks.end(),
                                  [](const Observation& o) { return o.foreign == kNobody; });
-  const double level = alone ? 0.5 : level_of(estimator, used);
+  if (!out.blocks.empty()) out.level = alone ? 0.5 : level_of(estimator, out.blocks);
+  return out;
+}
+
+}  // namespace
+
+std::optional<double> estimate(std::span<const Observation> taken, Estimator estimator) {
+  const Used used = used_of(at_one_clock(taken), estimator);
+  if (used.blocks.empty()) return std::nullopt;
+  return quantile(pooled(used.blocks), used.level);
+}
+
+std::optional<Summary> summarize(std::span<const Observation> taken, Estimator estimator) {
+  const std::vector<Observation> blocks = at_one_clock(taken);
+  const auto [used, trust, level] = used_of(blocks, estimator);
+  const std::vector<double> all = pooled(used);
+  if (all.empty()) return std::nullopt;
+  Summary s;
+  s.trust = trust;
   Random random;
   std::vector<double> estimates;
   for (int i = 0; i < kResamples; ++i) estimates.push_back(resample(used, level, random));

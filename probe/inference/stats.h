@@ -50,6 +50,8 @@ std::vector<Observation> at_common_clock(std::span<const Observation> blocks);
 
 // nullopt: no samples at all.
 std::optional<Summary> summarize(std::span<const Observation> blocks, Estimator estimator);
+// Its value alone, which costs no resampling.
+std::optional<double> estimate(std::span<const Observation> blocks, Estimator estimator);
 
 // The observations of each run of an experiment, since co-tenants come and go between them.
 std::vector<Observations> visits_of(const Observations& all, const std::string& experiment);

@@ -267,8 +267,8 @@ std::string bad_runs_text(const Observations& all, size_t bad) {
 }
 
 std::string experiment_endings(const Source& source) {
-  constexpr std::array<const char*, 5> kOutcomes = {"done", "failed", "crashed", "timed out",
-                                                    "cancelled"};
+  constexpr std::array<const char*, 6> kOutcomes = {"done",      "failed",    "crashed",
+                                                    "timed out", "cancelled", "unknown"};
   std::vector<Cells> rows, bad;
   for (const Ending& e : source.all.endings) {
     Cells cells = {html(e.experiment), kOutcomes[static_cast<size_t>(e.outcome)],

@@ -74,6 +74,7 @@ Bench::Bench(runtime::Module& module, const std::vector<ir::Kernel>& kernels,
     : module_(module),
       threads_(device.threads),
       simulated_(device.simulated),
+      visited_(!device.fact("neighbours").empty()),
       host_(device.fact("class") != "gpu"),
       helper_dispatches_(device.in_sequence && host_ && !simulated_),
       largest_(largest_buffer_of(device)),
@@ -272,7 +273,7 @@ void Bench::sample(Observation& o, const std::function<double()>& run) {
   o.samples.push_back(trusted_sample(run, waiting));
   ++samples_;
   if (simulated_) {
-    o.foreign = kNobody;
+    o.foreign = visited_ ? 0 : kNobody;
     return;
   }
   o.disturbed.push_back(waiting);
@@ -318,9 +319,10 @@ bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
              (static_cast<double>(amount) * job.work);
     });
   const double least_tick = *std::min_element(sentinels.begin(), sentinels.end());
-  // Disturbance only slows a core's own queue down; a device's timestamps deviate both ways.
+  // Disturbance only slows a core's own queue down; a device's timestamps deviate both ways, and a
+  // simulated chip without neighbours.
   o.clock_hz = static_cast<double>(ticks) * tick.work /
-               quantile(std::move(sentinels), threads_ || simulated_ ? 0.5 : 0);
+               quantile(std::move(sentinels), threads_ || (simulated_ && !visited_) ? 0.5 : 0);
   const bool long_enough = amount >= most_of(job) || least >= kLeastOfWanted * target_of(job);
   const bool ticks_enough =
       ticks >= most_of(tick) || least_tick >= kLeastOfWanted * target_of(tick);

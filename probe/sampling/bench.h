@@ -102,7 +102,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
 
   runtime::Module& module_;
   const bool threads_;    // lanes are threads: the device schedules the groups
-  const bool simulated_;  // not disturbed
+  const bool simulated_;  // not disturbed,
+  const bool visited_;    // unless by a simulated neighbour
   const bool host_;       // its units are this machine's processors, which others use, too
   // A dispatching thread shares one unit's core for the first 10 us of a run.
   const bool helper_dispatches_;

@@ -2,6 +2,7 @@
 // all experiments.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -48,7 +49,11 @@ struct OwnKernels {
   }
 };
 
-// Building used up the time: no further kernels. A quarter of what a worker may overrun.
-inline bool out_of_time(const Session& s) { return now_seconds() - s.started > s.seconds + 4; }
+// Building used up the time: no further kernels. It may take several shares.
+inline bool out_of_time(const Session& s) {
+  constexpr double kMost = 4;  // s
+  return now_seconds() - s.started >
+         s.seconds + (s.fixed_rounds > 0 ? kMost : std::min(kMost, kMost * s.seconds));
+}
 
 }  // namespace assay::probe

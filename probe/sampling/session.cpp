@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <stdexcept>
 
 #include "probe/journal.h"
 
@@ -25,8 +26,10 @@ void Session::rounds(size_t points, const std::function<void(size_t)>& measure) 
     std::shuffle(order.begin(), order.end(), random);
     for (const size_t i : order) {
       if (round > 0 && !time_left()) return;
+      if (round == 0 && now_seconds() > limit) throw std::runtime_error(kOutOfBudget);
       measure(i);
     }
+    if (round == 0) first_round = now_seconds() - started;
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 #include <span>
@@ -40,6 +41,10 @@ struct Session {
   std::function<std::unique_ptr<runtime::Module>(std::span<const ir::Kernel>,
                                                  const hwdesc::NamedText& form)>
       load_in_form = {};
+  // Steady clock. The first round over an experiment's points may not take longer: half a curve
+  // looks like a whole one of another chip, so it is then given up.
+  double limit = std::numeric_limits<double>::infinity();
+  double first_round = 0;  // s that it took
 
   // Rounds over points, in a new random order each time, until the share is used; at least one.
   // `measure(i)` takes one block at point i.
@@ -54,5 +59,8 @@ struct Session {
 };
 
 double now_seconds();  // steady clock
+
+// Ends the worker where the limit is past.
+inline constexpr const char* kOutOfBudget = "budget";
 
 }  // namespace assay::probe

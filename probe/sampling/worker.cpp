@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 
@@ -108,7 +109,7 @@ Outcome follow(Child& c, const std::function<void(const std::string&)>& on_line,
     }
     if (ended) return Outcome::done;
     const bool keep_running = !options.keep_running || options.keep_running();
-    if (!keep_running || now_s() >= end)
+    if (!keep_running || now_s() >= end || (options.until && now_s() >= options.until()))
       return keep_running ? Outcome::timed_out : Outcome::cancelled;
     if (!more) ::poll(nullptr, 0, 1);  // it is about to end
   }
@@ -122,11 +123,11 @@ bool end_child(const Child& c, int& status) {
   return false;
 }
 
-void conclude(Ending& e, const Child& c, int status, double limit_s) {
+void conclude(Ending& e, const Child& c, int status) {
   if (e.outcome == Outcome::cancelled)
     e.reason = "cancelled";
   else if (e.outcome == Outcome::timed_out)
-    e.reason = fmt::format("took longer than {:.0f} s", limit_s);
+    e.reason = fmt::format("took longer than {:.0f} s", std::floor(e.seconds));
   else if (!c.failure.empty()) {
     e.outcome = Outcome::failed;
     e.reason = c.failure;
@@ -173,7 +174,7 @@ Ending run_worker(const std::string& experiment,
   if (e.outcome == Outcome::done) ::kill(-c.pid, SIGKILL);  // children that still run
   ::close(c.fd);
   e.seconds = now_s() - start;
-  conclude(e, c, status, options.limit_s);
+  conclude(e, c, status);
   if (lost) e.reason += ", and can not be ended: its driver holds it";
   return e;
 }

@@ -23,6 +23,8 @@ struct WorkerOptions {
   double limit_s = 60;  // killed after that
   // Polled every 50 ms; when it says no, the child is killed.
   std::function<bool()> keep_running = {};
+  // Killed at this time of a steady clock as well, which may change.
+  std::function<double()> until = {};
 };
 
 // `body` runs in the child and returns "" or why it failed; `on_line` runs in the parent.

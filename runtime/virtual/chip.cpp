@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "runtime/virtual/chip_reader.h"
 #include "support/edit_distance.h"
 
@@ -99,6 +101,20 @@ const Path* find_path(const Chip& chip, ir::Space space) {
   const auto at = std::find_if(chip.paths.begin(), chip.paths.end(),
                                [&](const Path& p) { return p.space == space; });
   return at == chip.paths.end() ? nullptr : &*at;
+}
+
+Chip beside(Chip chip, const Neighbour& neighbour) {
+  for (Level& l : chip.levels)
+    if (!l.memory) {
+      const double set = static_cast<double>(l.line) * l.ways;
+      l.capacity = std::max(1.0, std::round(l.capacity * neighbour.caches / set)) * set;
+    }
+  for (Mode& m : chip.modes) {
+    m.issue *= neighbour.slots;
+    for (double& ticks : m.instruction) ticks /= neighbour.slots;
+  }
+  for (MatrixCost& c : chip.matrix) c.rate *= neighbour.slots;
+  return chip;
 }
 
 const Mode& mode_for(const Chip& chip, int lanes) {

@@ -151,6 +151,9 @@ struct Chip {
 // cache.
 Result<Chip> make_chip(const hwdesc::Profile& profile, const Effects& effects);
 
+// What a neighbour leaves of it.
+Chip beside(Chip chip, const Neighbour& neighbour);
+
 // nullptr: the chip has no path of this space, and plain loads read it.
 const Path* find_path(const Chip& chip, ir::Space space);
 

@@ -80,8 +80,21 @@ Result<Described> describe(const std::string& name) {
   return Described{std::move(effects).value(), std::move(profile).value()};
 }
 
-// Only what a driver would report: no caches.
-DeviceInfo info_of(const std::string& id, const Chip& chip) {
+// What systems write of caches, made larger or smaller.
+void declare_caches(const Chip& chip, double times, DeviceInfo& d) {
+  size_t n = 0;
+  for (const Level& l : chip.levels)
+    if (!l.memory)
+      d.facts.emplace_back(
+          fmt::format("declared.l{}", ++n),
+          fmt::format("{:.0f}K, shared by CPUs {}, line {:.0f} B", times * l.capacity / 1024,
+                      l.unit_wide || chip.units == 1 ? "0" : fmt::format("0-{}", chip.units - 1),
+                      times * l.line));
+}
+
+// Only what a driver would report: no caches, unless its effects ask for them.
+DeviceInfo info_of(const std::string& id, const Chip& chip, const Effects& effects) {
+  const double said = effects.declares > 0 ? effects.declares : 1;
   DeviceInfo d;
   d.id = id;
   d.name = chip.name;
@@ -95,7 +108,10 @@ DeviceInfo info_of(const std::string& id, const Chip& chip) {
   d.in_sequence = chip.in_sequence;
   d.facts = {{"class", chip.threads ? "gpu" : "cpu"},
              {"driver", "simulated"},
-             {"compute_units", std::to_string(chip.units)}};
+             {"compute_units", fmt::format("{:.0f}", std::max(1.0, said * chip.units))}};
+  if (effects.declares > 0 && !chip.threads) declare_caches(chip, said, d);
+  if (effects.neighbour.comes()) d.facts.emplace_back("neighbours", "come and go");
+  if (effects.build > 0) d.facts.emplace_back("builds", "in our time");
   if (chip.threads && chip.group_threads > 0)
     d.facts.emplace_back("group_threads", std::to_string(chip.group_threads));
   if (chip.threads && chip.scratch.exists)
@@ -143,7 +159,7 @@ Result<std::vector<ir::DType>> in_two(const Chip& chip, const hwdesc::Target& ta
 class VirtualDevice final : public Device {
  public:
   explicit VirtualDevice(std::shared_ptr<Simulated> on)
-      : info_(info_of(on->id, on->chip)), on_(std::move(on)) {}
+      : info_(info_of(on->id, on->chip, on->effects)), on_(std::move(on)) {}
 
   const DeviceInfo& info() const override { return info_; }
 
@@ -184,8 +200,9 @@ Result<std::unique_ptr<Device>> open(const std::string& id) {
   if (!described) return described.diags();
   auto chip = make_chip(described->profile, described->effects);
   if (!chip) return chip.diags();
+  Chip left = beside(*chip, described->effects.neighbour);
   auto on = std::make_shared<Simulated>(
-      Simulated{id, std::move(described->effects), std::move(chip).value()});
+      Simulated{id, std::move(described->effects), std::move(chip).value(), std::move(left)});
   return std::unique_ptr<Device>(std::make_unique<VirtualDevice>(std::move(on)));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@ using Field = std::function<void(const Node&)>;
 using Fields = std::map<std::string, Field>;
 
 constexpr const char* kSchema = "assay/virtual/1";
+constexpr std::array<std::string_view, 4> kMaps = {"throttle", "dvfs", "fault", "neighbour"};
 
 struct Reader {
   const yaml::Document& doc;
@@ -52,8 +54,8 @@ void Reader::map(const Node& n, const Fields& fields) {
     if (field == fields.end())
       diags.push_back(error_at(doc, e.line, e.col, fmt::format("unknown key '{}'", e.key),
                                did_you_mean(e.key, known)));
-    else if (e.value.kind != Node::Kind::scalar && e.key != "throttle" && e.key != "dvfs" &&
-             e.key != "fault")
+    else if (e.value.kind != Node::Kind::scalar &&
+             std::find(kMaps.begin(), kMaps.end(), e.key) == kMaps.end())
       fail(e.value, fmt::format("'{}' is one value", e.key));
     else
       field->second(e.value);
@@ -116,6 +118,12 @@ void check_fault(Reader& r, const Node& at, const Fault& fault) {
            fmt::format("a fault at {}: the number of a run, or a probability below 1", fault.at));
 }
 
+void check_neighbour(Reader& r, const Node& at, const Neighbour& n) {
+  if (n.every <= 0 || n.lasts <= 0 || n.lasts >= n.every)
+    r.fail(at, "a neighbour needs `every`, and a shorter `lasts`",
+           "such as every: 7 ms, lasts: 3 ms");
+}
+
 }  // namespace
 
 Result<Effects> parse_effects(std::string_view text, std::string_view file) {
@@ -141,6 +149,17 @@ Result<Effects> parse_effects(std::string_view text, std::string_view file) {
       {"replacement", r.word<Replacement>(e.replacement, {{"lru", Replacement::lru},
                                                           {"plru", Replacement::plru},
                                                           {"random", Replacement::random}})},
+      {"declares", r.number(e.declares, 0, 100)},
+      {"build", r.time(e.build)},
+      {"neighbour", [&](const Node& n) {
+         Neighbour& of = e.neighbour;
+         r.map(n, {{"every", r.time(of.every)},
+                   {"lasts", r.time(of.lasts)},
+                   {"caches", r.number(of.caches, 0.01, 1)},
+                   {"slots", r.number(of.slots, 0.01, 1)},
+                   {"clock", r.number(of.clock, 0.01, 1)}});
+         check_neighbour(r, n, of);
+       }},
       {"fault", [&](const Node& n) {
          r.map(n, {{"kind", r.word<FaultKind>(e.fault.kind, {{"error", FaultKind::error},
                                                              {"crash", FaultKind::crash},

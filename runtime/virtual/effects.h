@@ -23,6 +23,15 @@ struct Fault {
   double at = 1;  // from 1: the number of the run that fails; below 1: a probability per run
 };
 
+// Another guest, who is there for the first `lasts` of every `every` seconds of work. The parts are
+// those that it leaves: of each cache, of issue slots and pipes, of the clock.
+struct Neighbour {
+  double every = 0, lasts = 0;  // 0: nobody
+  double caches = 1, slots = 1, clock = 1;
+
+  bool comes() const { return every > 0 && lasts > 0; }
+};
+
 struct Effects {
   std::string profile;
   double noise = 0;  // relative sigma of a launch's time
@@ -35,6 +44,9 @@ struct Effects {
   bool hash = false;          // the set index is a hash of the address
   std::string victim;         // name of a victim cache, filled by evictions only
   Replacement replacement = Replacement::lru;
+  Neighbour neighbour;
+  double declares = 0;  // times the truth, what its system says of caches and units; 0: nothing
+  double build = 0;     // seconds, of our clock, that a kernel takes to build
   Fault fault;
 };
 

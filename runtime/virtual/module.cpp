@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "runtime/launch.h"
 #include "runtime/virtual/price.h"
@@ -35,9 +38,13 @@ int64_t stack_bytes(const Chip& chip, const Code& code, const ir::Kernel& kernel
 VirtualModule::VirtualModule(std::shared_ptr<Simulated> on, bool in_sequence)
     : on_(std::move(on)),
       in_sequence_(in_sequence),
-      hierarchy_(on_->chip, on_->effects),
+      alone_{on_->chip, std::make_unique<Hierarchy>(on_->chip, on_->effects), {}},
       paths_(on_->chip, on_->effects),
-      noise_(on_->effects.seed, on_->effects.noise) {}
+      noise_(on_->effects.seed, on_->effects.noise) {
+  if (on_->effects.neighbour.comes())
+    beside_ = std::make_unique<State>(
+        State{on_->beside, std::make_unique<Hierarchy>(on_->beside, on_->effects), {}});
+}
 
 Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> on,
                                                     std::span<const ir::Kernel> kernels,
@@ -45,6 +52,8 @@ Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> o
                                                     std::span<const ir::DType> in_two) {
   auto m = std::make_unique<VirtualModule>(std::move(on), in_sequence);
   const Chip& chip = m->on_->chip;
+  m->build_seconds_ = m->on_->effects.build * static_cast<double>(kernels.size());
+  std::this_thread::sleep_for(std::chrono::duration<double>(m->build_seconds_));
   Diags diags;
   for (const ir::Kernel& k : kernels) {
     auto code = make_code(k, chip.threads ? threads : 1);
@@ -52,11 +61,15 @@ Result<std::unique_ptr<Module>> VirtualModule::make(std::shared_ptr<Simulated> o
       diags.insert(diags.end(), code.diags().begin(), code.diags().end());
       continue;
     }
+    if (m->beside_) {
+      m->beside_->codes.push_back(*code);
+      price(m->beside_->codes.back(), m->on_->beside, in_two);
+    }
     price(*code, chip, in_two);
     m->reports_.push_back({k.name, code_bytes(*code, chip), stack_bytes(chip, *code, k),
                            chip.tells_registers ? registers_of(chip, *code) : -1});
     m->kernels_.push_back(k);
-    m->codes_.push_back(std::move(code).value());
+    m->alone_.codes.push_back(std::move(code).value());
   }
   if (!has_error(diags)) diags = m->check_memory();
   if (has_error(diags)) return diags;
@@ -67,7 +80,7 @@ Diags VirtualModule::check_memory() const {
   Diags diags;
   const Chip& chip = on_->chip;
   if (!chip.threads) return diags;
-  for (const Code& c : codes_)
+  for (const Code& c : alone_.codes)
     if (c.scratch_bytes > 0 && static_cast<double>(c.scratch_bytes) > chip.scratch.capacity)
       diags.push_back(error(fmt::format("kernel '{}' needs {} bytes of group memory, {} has {:.0f}",
                                         c.name, c.scratch_bytes, on_->id, chip.scratch.capacity)));
@@ -98,10 +111,10 @@ Result<int> VirtualModule::allocate_image(const ImageShape& shape) {
 // A host's writes bypass a GPU's caches, but fill a processor's.
 void VirtualModule::fill_caches(int buffer, int64_t offset, int64_t bytes) {
   if (on_->chip.threads) return;
-  const int64_t line = hierarchy_.line(),
-                first = (storage_.address_of(buffer) + offset) / line * line;
+  Hierarchy& caches = *state().hierarchy;
+  const int64_t line = caches.line(), first = (storage_.address_of(buffer) + offset) / line * line;
   for (int64_t at = first; at < storage_.address_of(buffer) + offset + bytes; at += line)
-    hierarchy_.touch(at);
+    caches.touch(at);
 }
 
 void VirtualModule::write(BufferRange to, std::span<const std::byte> data) {
@@ -144,7 +157,21 @@ double VirtualModule::clock() const {
   if (e.ramp_over > 0 && on_->worked < e.ramp_over)
     part = e.ramp_from + (1 - e.ramp_from) * on_->worked / e.ramp_over;
   if (e.throttle_after > 0 && on_->worked >= e.throttle_after) part = std::min(part, e.throttle_to);
+  if (disturbed_) part *= e.neighbour.clock;
   return on_->chip.clock * part;
+}
+
+bool VirtualModule::is_disturbed() const {
+  const Neighbour& n = on_->effects.neighbour;
+  return n.comes() && std::fmod(on_->worked, n.every) < n.lasts;
+}
+
+// Who comes or leaves evicts all lines.
+void VirtualModule::follow_neighbour() {
+  if (is_disturbed() == disturbed_) return;
+  disturbed_ = !disturbed_;
+  state().hierarchy = std::make_unique<Hierarchy>(state().chip, on_->effects);
+  memo_.clear();
 }
 
 bool VirtualModule::fails_now(int64_t run) {
@@ -154,7 +181,8 @@ bool VirtualModule::fails_now(int64_t run) {
 }
 
 Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& executed) {
-  const Chip& chip = on_->chip;
+  State& now = state();
+  const Chip& chip = now.chip;
   const auto number = static_cast<size_t>(launch.kernel);
   std::vector<View> views;
   size_t argument = 0;
@@ -168,10 +196,10 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
   if (const auto known = memo_.look_up(launch, hz)) return *known / hz;
   const int64_t groups = kernels_[number].groups;
   const int active = active_units(chip, launch, groups);
-  hierarchy_.begin(hz, active);
+  now.hierarchy->begin(hz, active);
   paths_.begin(hz);
   const Level& near = chip.levels.front();
-  Machine machine{chip, hierarchy_, products_, hz};
+  Machine machine{chip, *now.hierarchy, products_, hz};
   if (near.unit_wide) {
     machine.near_read = 1 / near.read.at(hz);
     machine.near_write = 1 / near.write.at(hz);
@@ -189,10 +217,10 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
   machine.streams = active;
   machine.paths = &paths_;
   const Outcome outcome =
-      simulate(machine, codes_[number], views, launch, groups, chip.wakeup_skew * hz);
+      simulate(machine, now.codes[number], views, launch, groups, chip.wakeup_skew * hz);
   if (!outcome.fault.empty()) return error(outcome.fault);
   executed += outcome.executed;
-  memo_.note(launch, codes_[number], hz, outcome.ticks);
+  memo_.note(launch, now.codes[number], hz, outcome.ticks);
   return outcome.ticks / hz;
 }
 
@@ -218,6 +246,7 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
     double total = 0;
     for (const Launch& launch : launches) {
       if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+      follow_neighbour();
       auto took = busy(launch, clock(), times.executed);
       if (!took) return took.diags();
       on_->worked += *took;

@@ -21,12 +21,19 @@ namespace assay::runtime::simulated {
 struct Simulated {  // shared by a device and its modules
   std::string id;
   Effects effects;
-  Chip chip;
+  Chip chip, beside;  // the second: what a neighbour leaves
   int64_t runs = 0;   // so far, of all modules
   double worked = 0;  // simulated seconds of all runs
 };
 
-class VirtualModule final : public Module {
+// The chip, its caches and the prices of kernels, as they are alone or beside a neighbour.
+struct State {
+  const Chip& chip;
+  std::unique_ptr<Hierarchy> hierarchy;
+  std::vector<Code> codes;
+};
+
+class VirtualModule final : public Module {  // invariant: beside_ exists if a neighbour comes
  public:
   // `threads`: of a wave, where lanes are threads; `in_two`: as price() takes them. Errors: kernels
   // that can not be simulated; more group memory than the chip has.
@@ -45,7 +52,7 @@ class VirtualModule final : public Module {
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
 
   const std::vector<KernelReport>& reports() const override { return reports_; }
-  double build_seconds() const override { return 0; }
+  double build_seconds() const override { return build_seconds_; }
   const Diags& warnings() const override { return warnings_; }
 
  private:
@@ -53,18 +60,23 @@ class VirtualModule final : public Module {
   Result<double> busy(const Launch& launch, double clock, int64_t& executed);  // seconds
   double clock() const;                                                        // now
   bool fails_now(int64_t run);
+  bool is_disturbed() const;  // now
+  State& state() { return disturbed_ ? *beside_ : alone_; }
+  void follow_neighbour();
   void fill_caches(int buffer, int64_t offset, int64_t bytes);
 
   std::shared_ptr<Simulated> on_;
   bool in_sequence_;
   Storage storage_;
-  Hierarchy hierarchy_;
+  State alone_;
+  std::unique_ptr<State> beside_;
+  bool disturbed_ = false;
+  double build_seconds_ = 0;
   Paths paths_;
   Products products_;
   Noise noise_;
   LaunchMemo memo_;
   std::vector<ir::Kernel> kernels_;
-  std::vector<Code> codes_;
   std::vector<KernelReport> reports_;
   Diags warnings_;
 };

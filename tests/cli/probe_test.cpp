@@ -159,7 +159,7 @@ TEST(ProfileDiff, TwoProbesOfADeviceAgreeWithinTheirIntervals) {
   const Probed p;
   p.probe("a", "cpp", 1);
   p.probe("b", "cpp", 1.02);
-  p.probe("c", "cpp", 1.5);
+  p.probe("c", "cpp", 2.5);  // beyond what neighbours explain: less than one vector a tick
   const Outcome near = run_assay({"profile", "diff", p.at("a"), p.at("b")});
   EXPECT_EQ(near.code, 0) << near.out;
   EXPECT_THAT(near.out, HasSubstr("pipes.fma.rate: "));
@@ -208,8 +208,10 @@ TEST(ProfileMerge, NamesDifferentStructureAndWritesNothing) {
       run_assay({"profile", "merge", two, other, "--prefer", "second", "-o", out});
   ASSERT_EQ(decided.code, 0) << decided.err;
   EXPECT_THAT(decided.out, HasSubstr("where both disagree (1), " + other + " stands"));
-  EXPECT_THAT(run_assay({"profile", "show", out, "--format", "json"}).out,
-              HasSubstr("\"value\": \"8\""));
+  for (const json& row : json::parse(run_assay({"profile", "show", out, "--format", "json"}).out))
+    if (row["path"] == "topology.unit.count") {
+      EXPECT_EQ(row["value"], 8);
+    }
   EXPECT_EQ(run_assay({"profile", "merge", two, other, "--prefer", "third"}).code, 2);
 }
 

@@ -44,10 +44,10 @@ TEST(Resume, AnotherDriverIsAnErrorTheDateIsNone) {
                      testing::HasSubstr("without --resume")));
 }
 
-constexpr Experiment kTable[] = {{"line", "memory", "", "", 1, nullptr},
-                                 {"chase", "memory", "line", "", 1, nullptr},
-                                 {"latency", "memory", "chase", "", 1, nullptr},
-                                 {"clock", "compute", "", "", 1, nullptr}};
+constexpr Experiment kTable[] = {{"line", "memory", "", "", 1, 0, "", nullptr},
+                                 {"chase", "memory", "line", "", 1, 0, "", nullptr},
+                                 {"latency", "memory", "chase", "", 1, 0, "", nullptr},
+                                 {"clock", "compute", "", "", 1, 0, "", nullptr}};
 
 Observations ended(std::vector<std::pair<const char*, Outcome>> endings) {
   Observations o;

@@ -112,5 +112,14 @@ TEST(Summarize, OneSidedNoiseDoesNotMoveTheLatency) {
   EXPECT_NEAR(summarize(blocks, Estimator::latency)->value / 5e-9, 1.0, 0.01);
 }
 
+TEST(Stats, AnEstimateIsTheValueOfTheSummary) {
+  std::vector<Observation> blocks;
+  for (const double slow : {1.0, 1.3, 2.0})
+    blocks.push_back({"x", "x", {}, "s", {slow, 1.01 * slow, 1.4 * slow, slow}, {}, 0.5, 3e9});
+  for (const Estimator e : {Estimator::latency, Estimator::throughput})
+    EXPECT_EQ(estimate(blocks, e).value(), summarize(blocks, e)->value);
+  EXPECT_FALSE(estimate({}, Estimator::latency).has_value());
+}
+
 }  // namespace
 }  // namespace assay::probe

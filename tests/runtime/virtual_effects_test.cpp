@@ -52,6 +52,39 @@ TEST(VirtualEffects, clocks_rise_and_fall_with_work) {
   EXPECT_NEAR(samples(cold, 1)[0], 64, 0.1);
 }
 
+// There for 1 of 3 ms: additions only show its clock, multiply-adds its slots, a chase its caches.
+TEST(VirtualEffects, a_neighbour_comes_and_goes) {
+  const std::string often = "neighbour: {every: 3 ms, lasts: 1 ms, ";
+  Chip slower(testing::kSmallChip, often + "clock: 0.5}\n");
+  EXPECT_NEAR(samples(slower, 1)[0], 128, 0.2);
+  slower.counted("sentinel", 20000);
+  EXPECT_NEAR(samples(slower, 1)[0], 64, 0.1) << "it left";
+  Chip crowded(testing::kSmallChip, often + "slots: 0.5}\n");
+  EXPECT_NEAR(samples(crowded, 1)[0], 64, 0.1) << "of 4 issue slots one suffices";
+  const int out = crowded.buffer(1 << 16);
+  const auto multiply_adds = [&] { return crowded.counted("op_fma_16_8", 1000, {{out, 0}}); };
+  const double beside = multiply_adds();
+  crowded.counted("sentinel", 20000);
+  EXPECT_NEAR(beside / multiply_adds(), 2, 0.1);
+  Chip smaller(testing::kSmallChip, "neighbour: {every: 1 s, lasts: 0.9 s, caches: 0.5}\n");
+  Chip whole(testing::kSmallChip);
+  EXPECT_NEAR(smaller.chase(4 << 10), 5, 0.5) << "of 12 KiB 6 are left";
+  EXPECT_NEAR(whole.chase(10 << 10), 5, 0.5);
+  EXPECT_GT(smaller.chase(10 << 10), 12);
+}
+
+std::string fact_of(const std::string& effects, const char* name) {
+  Chip chip(testing::kSmallChip, effects);
+  return chip.device().info().fact(name);
+}
+
+TEST(VirtualEffects, a_system_declares_what_it_is_told_to) {
+  EXPECT_EQ(fact_of("", "declared.l1"), "");
+  EXPECT_EQ(fact_of("declares: 1\n", "declared.l1"), "12K, shared by CPUs 0, line 64 B");
+  EXPECT_EQ(fact_of("declares: 2\n", "declared.l2"), "128K, shared by CPUs 0-1, line 128 B");
+  EXPECT_EQ(fact_of("declares: 0.5\n", "declared.l1"), "6K, shared by CPUs 0, line 32 B");
+}
+
 TEST(VirtualEffects, an_error_comes_at_its_run_and_once) {
   Chip chip(testing::kSmallChip, "fault: {kind: error, at: 2}\n");
   samples(chip, 1);
@@ -114,7 +147,9 @@ TEST(VirtualEffects, every_key_is_read) {
   const auto e = simulated::parse_effects(
       "schema: assay/virtual/1\nprofile: p\nnoise: 0.1\nseed: 3\nthrottle: {after: 0.5 s, to: "
       "0.7}\ndvfs: {from: 0.4, over: 2 ms}\n"
-      "prefetch: off\nhash: true\nvictim: l3\nreplacement: plru\nfault: {kind: lies, at: 0.25}\n",
+      "prefetch: off\nhash: true\nvictim: l3\nreplacement: plru\nfault: {kind: lies, at: 0.25}\n"
+      "neighbour: {every: 7 ms, lasts: 3 ms, caches: 0.5, slots: 0.6, clock: 0.7}\n"
+      "declares: 2\nbuild: 5 ms\n",
       "v.yaml");
   ASSERT_TRUE(e.ok()) << render(e.diags());
   EXPECT_EQ(e->profile, "p");
@@ -130,6 +165,13 @@ TEST(VirtualEffects, every_key_is_read) {
   EXPECT_EQ(e->replacement, simulated::Replacement::plru);
   EXPECT_EQ(e->fault.kind, simulated::FaultKind::lies);
   EXPECT_EQ(e->fault.at, 0.25);
+  EXPECT_EQ(e->neighbour.every, 7e-3);
+  EXPECT_EQ(e->neighbour.lasts, 3e-3);
+  EXPECT_EQ(e->neighbour.caches, 0.5);
+  EXPECT_EQ(e->neighbour.slots, 0.6);
+  EXPECT_EQ(e->neighbour.clock, 0.7);
+  EXPECT_EQ(e->declares, 2);
+  EXPECT_EQ(e->build, 5e-3);
 }
 
 TEST(VirtualEffects, faults_of_the_file_are_named_with_their_place) {
@@ -143,6 +185,10 @@ TEST(VirtualEffects, faults_of_the_file_are_named_with_their_place) {
   EXPECT_THAT(complaint(head + "fault: {kind: explode}\n"),
               HasSubstr("v.yaml:3:15: error: 'explode' is not known here"));
   EXPECT_THAT(complaint(head + "fault: {at: 2}\n"), HasSubstr("a fault without a kind"));
+  EXPECT_THAT(complaint(head + "neighbour: {every: 1 ms, lasts: 2 ms}\n"),
+              HasSubstr("a neighbour needs `every`, and a shorter `lasts`"));
+  EXPECT_THAT(complaint(head + "neighbour: {every: 2 ms, lasts: 1 ms, caches: 0}\n"),
+              HasSubstr("0 is not from 0.01 to 1"));
   EXPECT_THAT(complaint(head + "noise: [1]\n"), HasSubstr("'noise' is one value"));
   EXPECT_THAT(complaint("schema: assay/virtual/2\nprofile: p\n"),
               HasSubstr("expected assay/virtual/1"));

@@ -29,7 +29,7 @@ std::string fresh_directory(const std::string& name) {
 
 ProbeOptions short_probe(const std::string& directory) {
   ProbeOptions o;
-  o.budget_s = 8;
+  o.budget_s = 30;  // of everything: each experiment in it takes a round at least
   o.max_bytes = int64_t{64} << 20;
   o.observations = directory;
   return o;
@@ -85,6 +85,19 @@ TEST(Probe, AShortOneIsPlausible) {
   std::filesystem::remove_all(directory);
 }
 
+// Too short for all: in time, and what is needed most is there.
+TEST(Probe, KeepsItsBudget) {
+  ProbeOptions options = short_probe("");
+  options.budget_s = 10;
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = probe("cpu:0", options);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(result.ok()) << render(result.diags());
+  EXPECT_LE(took.count(), 1.2 * options.budget_s);
+  EXPECT_FALSE(result->left_out.empty());
+  EXPECT_TRUE(result->profile.clocks.at(0).max.known());
+}
+
 // A killed probe is resumed.
 TEST(Probe, ResumesAfterAKill) {
   const std::string directory = fresh_directory("killed");
@@ -104,7 +117,7 @@ TEST(Probe, ResumesAfterAKill) {
   ASSERT_TRUE(before.ok() && before->finished("clock"));
   ProbeOptions options = short_probe(directory);
   options.resume = true;
-  options.budget_s = 4;
+  options.budget_s = 20;
   const auto result = probe("cpu:0", options);
   ASSERT_TRUE(result.ok()) << render(result.diags());
   const auto count = [](const Observations& o) { return select(o, "clock", "sentinel").size(); };

@@ -1,12 +1,15 @@
 // The probe against the chips of the library, as a simulator runs them: slow.
 #include "hwdesc/library.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <string>
 
+#include "hwdesc/diff.h"
+#include "hwdesc/override.h"
 #include "tests/probe/virtual/complete.h"
 #include "tests/probe/virtual/probed.h"
 #include "tests/probe/virtual/truth.h"
@@ -73,6 +76,32 @@ TEST_P(LibraryChips, AreFoundAsTheyAre) {
     all += "\n  " + w;
   EXPECT_TRUE(all.empty()) << all;
 }
+
+std::vector<std::string> beyond(const hwdesc::Profile& left, const hwdesc::Profile& right) {
+  std::vector<std::string> out;
+  for (const hwdesc::Difference& d : hwdesc::diff(left, right))
+    if (d.verdict == hwdesc::Verdict::beyond) out.push_back(d.path);
+  return out;
+}
+
+// Other names of memories, other levels of topology, other pipes: still the chip. Texels are
+// formats of one number, which the probe chose.
+class LibraryDiff : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LibraryDiff, AProbedChipIsItsProfile) {
+  const auto profile = hwdesc::load_from_library(GetParam());
+  ASSERT_TRUE(profile.ok()) << render(profile.diags());
+  const auto found = testing::probed(name_of(GetParam()), std::string("virtual:") + GetParam(), {});
+  ASSERT_TRUE(found.ok()) << render(found.diags());
+  EXPECT_THAT(beyond(found->profile, *profile), ::testing::IsSubsetOf({"paths.texture.texel"}))
+      << hwdesc::print_diff(hwdesc::diff(found->profile, *profile));
+  const auto twice = hwdesc::apply_override(*profile, "memory.dram.bandwidth.read*=2");
+  ASSERT_TRUE(twice.ok()) << render(twice.diags());
+  EXPECT_THAT(beyond(found->profile, *twice), ::testing::Contains("memory.dram.bandwidth.read"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LibraryDiff, ::testing::Values("qualcomm/adreno-640"),
+                         [](const auto& i) { return name_of(i.param); });
 
 INSTANTIATE_TEST_SUITE_P(All, LibraryChips, ::testing::ValuesIn(kSuitable),
                          [](const auto& i) { return name_of(i.param); });
