@@ -48,5 +48,6 @@ Result<TileGraphs> tile_graphs_of(const ir::Graph& graph, const hwdesc::Target& 
 // inputs for all operands (weights of convolutions are constants filled by a counter-based
 // generator). Errors: unknown operator (names those there are), unknown or missing parameter.
 Result<ir::Graph> parse_operator(const std::string& text);
+std::vector<std::string> operator_names();
 
 }  // namespace assay::compiler

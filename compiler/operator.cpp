@@ -69,6 +69,12 @@ Values read_parameters(const Operator& op, std::istringstream& words, Diags& dia
 
 }  // namespace
 
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const Operator& op : operators()) names.emplace_back(op.name);
+  return names;
+}
+
 Result<ir::Graph> parse_operator(const std::string& text) {
   std::istringstream words(text);
   std::string name;

@@ -1,6 +1,7 @@
 #include "support/diag.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 namespace assay {
@@ -70,6 +71,70 @@ std::string render(const Diag& d) {
 std::string render(std::span<const Diag> diags) {
   std::string out;
   for (const Diag& d : diags) out += render(d);
+  return out;
+}
+
+namespace {
+
+constexpr int kMostOfAKind = 10;
+
+// The kind of its first message.
+struct MessageKind {
+  const Diag* first;
+  std::vector<std::string> words;
+  int count = 0;
+  std::string hint;  // the last one printed
+
+  bool holds(const Diag& d, const std::vector<std::string>& its_words) const {
+    if (d.severity != first->severity || its_words.size() != words.size()) return false;
+    size_t other = 0;
+    for (size_t i = 0; i < words.size(); ++i) other += words[i] != its_words[i] ? 1 : 0;
+    return 2 * other < words.size();
+  }
+};
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+struct Sorted {
+  std::vector<MessageKind> kinds;
+  std::vector<size_t> kind_of;  // per message
+};
+
+Sorted sorted_by_kind(std::span<const Diag> diags) {
+  Sorted s;
+  for (const Diag& d : diags) {
+    std::vector<std::string> words = words_of(d.message);
+    const auto found = std::find_if(s.kinds.begin(), s.kinds.end(),
+                                    [&](const MessageKind& k) { return k.holds(d, words); });
+    s.kind_of.push_back(static_cast<size_t>(found - s.kinds.begin()));
+    if (found == s.kinds.end()) s.kinds.push_back({&d, std::move(words), 0, ""});
+    ++s.kinds[s.kind_of.back()].count;
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string render_kinds(std::span<const Diag> diags) {
+  Sorted s = sorted_by_kind(diags);
+  std::vector<int> printed(s.kinds.size(), 0);
+  std::string out;
+  for (size_t i = 0; i < diags.size(); ++i) {
+    MessageKind& kind = s.kinds[s.kind_of[i]];
+    int& n = printed[s.kind_of[i]];
+    if (n == kMostOfAKind) continue;
+    Diag d = diags[i];
+    if (d.hint == kind.hint) d.hint.clear();
+    if (!d.hint.empty()) kind.hint = d.hint;
+    out += render(d);
+    if (++n == kMostOfAKind && kind.count > n)
+      out += "... and " + std::to_string(kind.count - n) + " more of this kind\n";
+  }
   return out;
 }
 

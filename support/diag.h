@@ -39,6 +39,12 @@ std::string line_of(std::string_view text, int n);
 std::string render(const Diag& diag);
 std::string render(std::span<const Diag> diags);
 
+// For people: at most ten messages of one kind, then how many more there are. Two messages are of
+// one kind when they have the same severity and as many words, fewer than half of which differ: the
+// words that differ are names and numbers. A hint of a kind is printed once while it stays the
+// same.
+std::string render_kinds(std::span<const Diag> diags);
+
 bool has_error(std::span<const Diag> diags);
 
 }  // namespace assay

@@ -85,6 +85,7 @@ void Context::check_constant_size(DType dtype, const Shape& shape) const {
 
 int Context::add_constant(DType dtype, Shape shape, std::vector<std::byte> data,
                           std::string suffix) {
+  if (is_empty(shape)) return add_empty(dtype, std::move(shape));
   check_constant_size(dtype, shape);
   graph.tensors.push_back(
       {unique(base_ + (suffix.empty() ? "" : "." + suffix)), dtype, std::move(shape), -1});
@@ -93,9 +94,12 @@ int Context::add_constant(DType dtype, Shape shape, std::vector<std::byte> data,
   return id;
 }
 
-// No tensor of a graph has no elements, so this is a constant of extent 0 that nothing may read.
-int Context::add_empty(DType dtype) {
-  graph.tensors.push_back({unique(base_ + ".empty"), dtype, {0}, -1});
+// No tensor of a graph has no elements, so this is a constant that nothing may read.
+int Context::add_empty(DType dtype, Shape shape) {
+  for (int64_t extent : shape)
+    if (extent < 0 || extent > ir::kMaxExtent)
+      refuse(fmt::format("the shape [{}] is out of bounds", fmt::join(shape, ", ")));
+  graph.tensors.push_back({unique(base_ + ".empty"), dtype, std::move(shape), -1});
   const int id = static_cast<int>(graph.tensors.size()) - 1;
   make_constant(id, {});
   return id;
@@ -121,11 +125,44 @@ int Context::add_integers(DType dtype, Shape shape, const std::vector<int64_t>& 
   return add_constant(dtype, std::move(shape), std::move(data));
 }
 
+bool is_empty(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
+
+namespace {
+
+Shape extents_of(const std::vector<ir::Axis>& axes) {
+  Shape extents;
+  for (const ir::Axis& axis : axes) extents.push_back(axis.extent);
+  return extents;
+}
+
+// Over no points a combiner gives its neutral element.
+void drop_empty_reduction(Expression& e) {
+  if (!is_empty(extents_of(e.reduce))) return;
+  e.body = ir::number(ir::identity_of(e.combine));
+  e.combine = ir::Combiner::none;
+  e.reduce.clear();
+  e.reads.clear();
+}
+
+void check_reads(const Context& c, const Expression& e) {
+  for (const ir::Read& r : e.reads)
+    if (is_empty(c.shape(r.tensor)))
+      refuse(fmt::format("it reads {}, which has no elements", c.tensor(r.tensor).name));
+}
+
+}  // namespace
+
+// What has no elements is no node but a constant.
 int Context::emit(Expression e) {
   ir::Node n;
-  Shape shape, points;
-  for (const ir::Axis& axis : e.spatial) shape.push_back(axis.extent);
-  points = shape;
+  Shape shape = extents_of(e.spatial);
+  if (!e.dtype) e.dtype = e.reads.empty() ? DType::f32 : tensor(e.reads[0].tensor).dtype;
+  if (is_empty(shape)) return add_empty(*e.dtype, std::move(shape));
+  drop_empty_reduction(e);
+  check_reads(*this, e);
+  Shape points = shape;
   for (const ir::Axis& axis : e.reduce) points.push_back(axis.extent);
   check_shape(points);
   const std::string suffix = e.suffix.empty() ? "" : "." + e.suffix;
@@ -136,12 +173,10 @@ int Context::emit(Expression e) {
   n.reads = std::move(e.reads);
   n.body = std::move(e.body);
   n.combine = e.combine;
-  const DType dtype = e.dtype           ? *e.dtype
-                      : n.reads.empty() ? DType::f32
-                                        : tensor(n.reads[0].tensor).dtype;
+  n.kind = std::move(e.kind);
   n.output = static_cast<int>(graph.tensors.size());
   graph.tensors.push_back(
-      {unique(base_ + "." + (e.suffix.empty() ? "out" : e.suffix)), dtype, std::move(shape), -1});
+      {unique(base_ + "." + (e.suffix.empty() ? "out" : e.suffix)), *e.dtype, shape, -1});
   graph.nodes.push_back(std::move(n));
   return graph.nodes.back().output;
 }

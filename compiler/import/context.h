@@ -8,9 +8,11 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "compiler/import/external_data.h"
 #include "compiler/import/import_onnx.h"
 #include "compiler/import/proto.h"
 #include "ir/graph.h"
@@ -20,11 +22,13 @@ namespace assay::import {
 using Shape = std::vector<int64_t>;
 
 struct Refusal {
-  std::string message;
+  std::string message;  // empty: it is said elsewhere
   std::string hint;
 };
 
 [[noreturn]] void refuse(std::string message, std::string hint = "");
+
+bool is_empty(const Shape& shape);  // has an extent of 0
 
 // What one emitted node is made of; the output shape is the extents of `spatial`.
 struct Expression {
@@ -35,15 +39,19 @@ struct Expression {
   std::vector<ir::Read> reads;
   ir::Scalar body;
   ir::Combiner combine = ir::Combiner::none;
+  ir::Kind kind = {};
   std::optional<ir::DType> dtype;  // of the output; none: of the first read
 };
 
 class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph`
  public:
-  explicit Context(const OnnxOptions& options) : options_(options) {}
+  explicit Context(const OnnxOptions& options)
+      : external(options.external_file), options_(options) {}
 
   ir::Graph graph;
   int64_t opset = 1;
+  ExternalData external;
+  std::set<int> four_bit;  // constants of 4-bit integers; they are stored in 8 bits
 
   // Operands of the current node.
   void enter(const onnx::NodeProto& node);
@@ -79,7 +87,7 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   int add_numbers(ir::DType dtype, Shape shape, const std::vector<double>& values,
                   std::string suffix = "const");
   int add_integers(ir::DType dtype, Shape shape, const std::vector<int64_t>& values);
-  int add_empty(ir::DType dtype);     // a list without elements, such as no axes
+  int add_empty(ir::DType dtype, Shape shape = {0});  // a tensor without elements
   int emit(Expression e);             // adds a node named after the ONNX node; its output
   void bind(int output, int tensor);  // names the tensor when it is new
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/import/context.h"
+#include "ir/apply_kind.h"
 #include "ir/element.h"
 
 namespace assay::import {
@@ -28,19 +29,18 @@ int64_t power(int64_t base, int64_t exponent) {
   return wrap(result);
 }
 
+int64_t whole(double v) { return static_cast<int64_t>(std::clamp(v, -9e18, 9e18)); }
+
 class Folder {  // invariant: at_ is the current point, one value per axis of the node
  public:
-  explicit Folder(const ir::Graph& g) : g_(g), n_(g.nodes[0]), at_(n_.axes.size(), 0) {
+  explicit Folder(const ir::Graph& g)
+      : g_(g), n_(g.nodes[0]), axes_(ir::term_axes(n_)), at_(n_.axes.size(), 0) {
     for (const ir::Read& r : n_.reads) values_.push_back(integers(r.tensor));
   }
 
   std::vector<std::byte> run() {
     const ir::Tensor& out = g_.tensors[static_cast<size_t>(n_.output)];
-    std::vector<int64_t> values(static_cast<size_t>(ir::elements(out)), start());
-    const size_t inner =
-        static_cast<size_t>(ir::points_of(n_)) / values.size();  // reduce axes are last
-    for (int64_t& v : values)
-      for (size_t i = 0; i < inner; ++i, advance()) v = combine(v, eval(n_.body));
+    const std::vector<int64_t> values = ir::is_expression(n_) ? expression() : kind();
     const size_t size = static_cast<size_t>(ir::bytes_of(out.dtype));
     std::vector<std::byte> bytes(values.size() * size);
     for (size_t i = 0; i < values.size(); ++i)
@@ -49,6 +49,42 @@ class Folder {  // invariant: at_ is the current point, one value per axis of th
   }
 
  private:
+  std::vector<int64_t> expression() {
+    const ir::Tensor& out = g_.tensors[static_cast<size_t>(n_.output)];
+    std::vector<int64_t> values(static_cast<size_t>(ir::elements(out)), start());
+    const size_t inner =
+        static_cast<size_t>(ir::points_of(n_)) / values.size();  // reduce axes are last
+    for (int64_t& v : values)
+      for (size_t i = 0; i < inner; ++i, advance()) v = combine(v, eval(n_.body));
+    return values;
+  }
+
+  std::vector<int64_t> kind() {
+    ir::Terms<int64_t> terms;
+    terms.shape = g_.tensors[static_cast<size_t>(n_.output)].shape;
+    terms.values = at_each_point([&] { return eval(n_.body); });
+    if (const auto* scatter = std::get_if<ir::Scatter>(&n_.kind)) {
+      terms.initial = values_[static_cast<size_t>(scatter->initial)];
+      for (const ir::Position& p : scatter->positions) {
+        auto& to = terms.positions.emplace_back();
+        for (const int64_t at : at_each_point([&] { return read(p.read); }))
+          to.push_back(
+              ir::position_of(static_cast<double>(at), terms.shape[static_cast<size_t>(p.dim)]));
+      }
+    }
+    return ir::apply_kind(n_, terms, start(), [&](int64_t a, int64_t b) { return combine(a, b); });
+  }
+
+  template <class Value>
+  std::vector<int64_t> at_each_point(const Value& value) {
+    std::vector<int64_t> out(static_cast<size_t>(ir::points_of(n_)));
+    for (int64_t& v : out) {
+      v = value();
+      advance();
+    }
+    return out;
+  }
+
   std::vector<int64_t> integers(int tensor) const {
     const ir::Tensor& t = g_.tensors[static_cast<size_t>(tensor)];
     const std::vector<std::byte>& bytes = g_.constants[static_cast<size_t>(t.constant)].bytes;
@@ -61,7 +97,7 @@ class Folder {  // invariant: at_ is the current point, one value per axis of th
 
   void advance() {
     for (size_t axis = at_.size(); axis-- > 0;) {
-      if (++at_[axis] < n_.axes[axis].extent) return;
+      if (++at_[axis] < axes_[axis].extent) return;
       at_[axis] = 0;
     }
   }
@@ -93,8 +129,10 @@ class Folder {  // invariant: at_ is the current point, one value per axis of th
     const Shape& shape = g_.tensors[static_cast<size_t>(r.tensor)].shape;
     size_t flat = 0;
     for (size_t d = 0; d < shape.size(); ++d) {
-      const int64_t i = ir::evaluate(r.index[d], at_);
-      if (i < 0 || i >= shape[d]) return static_cast<int64_t>(r.fill);
+      int64_t i = ir::evaluate(r.index[d], at_);
+      if (r.lookup && r.lookup->dim == static_cast<int>(d))
+        i = ir::position_of(static_cast<double>(read(r.lookup->read)), shape[d]).value_or(-1);
+      if (i < 0 || i >= shape[d]) return whole(r.fill);
       flat = flat * static_cast<size_t>(shape[d]) + static_cast<size_t>(i);
     }
     return values_[static_cast<size_t>(operand)][flat];
@@ -106,7 +144,7 @@ class Folder {  // invariant: at_ is the current point, one value per axis of th
       case ScalarOp::read:
         return read(s.operand);
       case ScalarOp::constant:
-        return static_cast<int64_t>(std::clamp(s.value, -9e18, 9e18));
+        return whole(s.value);
       case ScalarOp::axis:
         return at_[static_cast<size_t>(s.operand)];
       case ScalarOp::add:
@@ -143,6 +181,7 @@ class Folder {  // invariant: at_ is the current point, one value per axis of th
 
   const ir::Graph& g_;
   const ir::Node& n_;
+  const std::vector<ir::Axis> axes_;  // of its terms
   std::vector<int64_t> at_;
   std::vector<std::vector<int64_t>> values_;
 };

@@ -51,7 +51,7 @@ Shape broadcast(const Shape& a, const Shape& b) {
     if (x != y && x != 1 && y != 1)
       refuse(fmt::format("shapes [{}] and [{}] can not be broadcast", fmt::join(a, ", "),
                          fmt::join(b, ", ")));
-    out[d] = std::max(x, y);
+    out[d] = x == 1 ? y : x;  // which may be 0
   }
   return out;
 }
@@ -120,6 +120,12 @@ ir::Scalar equal(ir::Scalar a, ir::Scalar b) {
 
 ir::Scalar choose(ir::Scalar condition, ir::Scalar yes, ir::Scalar no) {
   return ir::apply(ScalarOp::select, {std::move(condition), std::move(yes), std::move(no)});
+}
+
+ir::Scalar place_of_extreme(ir::Scalar place, double none) {
+  const ir::Scalar x = ir::read(0);
+  ir::Scalar of_nan = choose(equal(x, x), ir::number(none), place);
+  return choose(equal(x, ir::read(1)), std::move(place), std::move(of_nan));
 }
 
 ir::Scalar truncated(ir::Scalar a) {

@@ -54,6 +54,9 @@ ir::Scalar call(ir::ScalarOp op, ir::Scalar a);
 ir::Scalar power(ir::Scalar a, ir::Scalar b);
 ir::Scalar less(ir::Scalar a, ir::Scalar b);
 ir::Scalar equal(ir::Scalar a, ir::Scalar b);
+// `place` where operand 0 is the extreme that operand 1 holds, else `none`. An extreme of NaN is
+// each NaN.
+ir::Scalar place_of_extreme(ir::Scalar place, double none);
 ir::Scalar choose(ir::Scalar condition, ir::Scalar yes, ir::Scalar no);
 ir::Scalar truncated(ir::Scalar a);  // towards zero
 ir::Scalar axis_value(size_t axis);  // the point's coordinate along an axis of the node

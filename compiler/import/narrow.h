@@ -10,7 +10,8 @@
 
 namespace assay::import {
 
-// Every tensor becomes f32. Errors: a constant integer that f32 can not hold.
+// Every tensor becomes f32; `input_types` keeps what integer inputs were. Errors: a constant
+// integer that f32 can not hold. Notes: floating point types that are computed in f32.
 Diags narrow(ir::Graph& g);
 
 }  // namespace assay::import

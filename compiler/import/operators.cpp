@@ -1,7 +1,11 @@
 #include "compiler/import/operators.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+
+#include "support/edit_distance.h"
 
 namespace assay::import {
 namespace {
@@ -18,9 +22,14 @@ constexpr auto kOperators = std::to_array<Operator>({
     {"Asinh", import_unary},
     {"Atan", import_atan},
     {"Atanh", import_unary},
+    {"Attention", import_attention},
     {"AveragePool", import_average_pool},
     {"BatchNormalization", import_batch_normalization},
     {"BitShift", import_binary},
+    {"BitwiseAnd", import_bitwise},
+    {"BitwiseNot", import_bitwise_not},
+    {"BitwiseOr", import_bitwise},
+    {"BitwiseXor", import_bitwise},
     {"Cast", import_cast},
     {"CastLike", import_cast_like},
     {"Ceil", import_unary},
@@ -35,6 +44,7 @@ constexpr auto kOperators = std::to_array<Operator>({
     {"Cosh", import_unary},
     {"CumSum", import_cum_sum},
     {"DepthToSpace", import_depth_to_space},
+    {"DequantizeLinear", import_dequantize_linear},
     {"Div", import_binary},
     {"Dropout", import_dropout},
     {"Einsum", import_einsum},
@@ -56,6 +66,7 @@ constexpr auto kOperators = std::to_array<Operator>({
     {"GlobalMaxPool", import_global_max_pool},
     {"Greater", import_binary},
     {"GreaterOrEqual", import_binary},
+    {"GridSample", import_grid_sample},
     {"GroupNormalization", import_group_normalization},
     {"HardSigmoid", import_unary},
     {"HardSwish", import_unary},
@@ -83,12 +94,14 @@ constexpr auto kOperators = std::to_array<Operator>({
     {"Mod", import_binary},
     {"Mul", import_binary},
     {"Neg", import_unary},
+    {"NonZero", import_non_zero},
     {"Not", import_unary},
     {"OneHot", import_one_hot},
     {"Or", import_binary},
     {"PRelu", import_prelu},
     {"Pad", import_pad},
     {"Pow", import_binary},
+    {"QuantizeLinear", import_quantize_linear},
     {"RMSNormalization", import_rms_normalization},
     {"Range", import_range},
     {"Reciprocal", import_unary},
@@ -105,12 +118,18 @@ constexpr auto kOperators = std::to_array<Operator>({
     {"Relu", import_unary},
     {"Reshape", import_reshape},
     {"Resize", import_resize},
+    {"RoiAlign", import_roi_align},
+    {"RotaryEmbedding", import_rotary_embedding},
     {"Round", import_unary},
+    {"Scatter", import_scatter_elements},
+    {"ScatterElements", import_scatter_elements},
+    {"ScatterND", import_scatter_nd},
     {"Selu", import_unary},
     {"Shape", import_shape},
     {"Shrink", import_unary},
     {"Sigmoid", import_unary},
     {"Sign", import_unary},
+    {"SimplifiedLayerNormalization", import_rms_normalization},
     {"Sin", import_sin},
     {"Sinh", import_unary},
     {"Size", import_size},
@@ -129,6 +148,7 @@ constexpr auto kOperators = std::to_array<Operator>({
     {"Tanh", import_unary},
     {"ThresholdedRelu", import_unary},
     {"Tile", import_tile},
+    {"TopK", import_top_k},
     {"Transpose", import_transpose},
     {"Trilu", import_trilu},
     {"Unsqueeze", import_unsqueeze},
@@ -137,19 +157,107 @@ constexpr auto kOperators = std::to_array<Operator>({
     {"Xor", import_binary},
 });
 
+// The fusions of ONNX Runtime that exporters write.
+constexpr auto kMicrosoftOperators = std::to_array<Operator>({
+    {"Attention", import_microsoft_attention},
+    {"BiasAdd", import_bias_add},
+    {"BiasGelu", import_bias_gelu},
+    {"BiasSplitGelu", import_bias_split_gelu},
+    {"DequantizeLinear", import_dequantize_linear},
+    {"EmbedLayerNormalization", import_embed_layer_normalization},
+    {"FastGelu", import_fast_gelu},
+    {"FusedConv", import_fused_conv},
+    {"FusedGemm", import_fused_gemm},
+    {"FusedMatMul", import_fused_matmul},
+    {"FusedMatMulActivation", import_fused_matmul},
+    {"Gelu", import_microsoft_gelu},
+    {"GemmFastGelu", import_gemm_fast_gelu},
+    {"GridSample", import_grid_sample},
+    {"MultiHeadAttention", import_multi_head_attention},
+    {"NhwcConv", import_nhwc_conv},
+    {"NhwcFusedConv", import_nhwc_conv},
+    {"QuantizeLinear", import_quantize_linear},
+    {"QuickGelu", import_quick_gelu},
+    {"RotaryEmbedding", import_microsoft_rotary_embedding},
+    {"SimplifiedLayerNormalization", import_rms_normalization},
+    {"SkipLayerNormalization", import_skip_layer_normalization},
+    {"SkipSimplifiedLayerNormalization", import_skip_simplified_layer_normalization},
+    {"TransposeMatMul", import_fused_matmul},
+});
+
 }  // namespace
 
-std::span<const Operator> operators() { return kOperators; }
-
-const Operator* find_operator(std::string_view op_type) {
-  const auto found = std::find_if(kOperators.begin(), kOperators.end(),
-                                  [&](const Operator& o) { return o.op_type == op_type; });
-  return found == kOperators.end() ? nullptr : &*found;
+std::span<const Operator> operators(std::string_view domain) {
+  if (domain.empty() || domain == "ai.onnx") return kOperators;
+  if (domain == kMicrosoft) return kMicrosoftOperators;
+  return {};
 }
 
-std::vector<std::string_view> supported_operators() {
+const Operator* find_operator(std::string_view op_type, std::string_view domain) {
+  const std::span<const Operator> all = operators(domain);
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Operator& o) { return o.op_type == op_type; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+void check_operands(const Context& c, const Operator& o) {
+  static constexpr auto kTakeEmpty = std::to_array<Import>({import_binary,
+                                                            import_cast,
+                                                            import_cast_like,
+                                                            import_clip,
+                                                            import_concat,
+                                                            import_expand,
+                                                            import_flatten,
+                                                            import_gather,
+                                                            import_identity,
+                                                            import_matmul,
+                                                            import_pad,
+                                                            import_reduce_l1,
+                                                            import_reduce_l2,
+                                                            import_reduce_max,
+                                                            import_reduce_min,
+                                                            import_reduce_prod,
+                                                            import_reduce_sum,
+                                                            import_reshape,
+                                                            import_reduce_sum_square,
+                                                            import_shape,
+                                                            import_size,
+                                                            import_slice,
+                                                            import_split,
+                                                            import_squeeze,
+                                                            import_tile,
+                                                            import_transpose,
+                                                            import_unary,
+                                                            import_unsqueeze,
+                                                            import_variadic,
+                                                            import_where});
+  if (std::find(kTakeEmpty.begin(), kTakeEmpty.end(), o.import) != kTakeEmpty.end()) return;
+  for (int i = 0; i < c.input_count(); ++i)
+    if (c.has_input(i) && c.shape(c.input(i)) != Shape{0} && is_empty(c.shape(c.input(i))))
+      refuse(fmt::format("operand {} of shape [{}] has no elements", c.tensor(c.input(i)).name,
+                         fmt::join(c.shape(c.input(i)), ", ")));
+}
+
+Refusal unsupported(std::string_view op_type, std::string_view domain) {
+  const std::span<const Operator> all = operators(domain);
+  if (all.empty()) return {fmt::format("operators of the domain {} are not supported", domain), ""};
+  const bool own = domain != kMicrosoft;
+  const std::string name = own ? std::string(op_type) : fmt::format("{}.{}", domain, op_type);
+  Refusal r{fmt::format("the operator {} is not supported", name), ""};
+  std::vector<std::string> names;
+  for (const Operator& o : all) names.emplace_back(o.op_type);
+  const std::string near = nearest(std::string(op_type), names);
+  if (find_operator(op_type, own ? kMicrosoft : ""))
+    r.hint =
+        fmt::format("{} is an operator of the domain {}", op_type, own ? kMicrosoft : "ai.onnx");
+  else if (!near.empty())
+    r.hint = fmt::format("the nearest supported one is {}", near);
+  return r;
+}
+
+std::vector<std::string_view> supported_operators(std::string_view domain) {
   std::vector<std::string_view> names;
-  for (const Operator& o : kOperators) names.push_back(o.op_type);
+  for (const Operator& o : operators(domain)) names.push_back(o.op_type);
   return names;
 }
 

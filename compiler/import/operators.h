@@ -17,9 +17,46 @@ struct Operator {
   Import import;
 };
 
-std::span<const Operator> operators();
-const Operator* find_operator(std::string_view op_type);
+inline constexpr std::string_view kMicrosoft = "com.microsoft";
 
+// The same name is another operator in another domain. ONNX's own is "" or "ai.onnx".
+std::span<const Operator> operators(std::string_view domain);  // empty: the domain is not known
+const Operator* find_operator(std::string_view op_type, std::string_view domain);
+Refusal unsupported(std::string_view op_type, std::string_view domain);
+// Refuses operands without elements, lists aside, of operators that are not defined on them.
+void check_operands(const Context& c, const Operator& o);
+
+// ops_fused.cpp
+void import_fused_conv(Context&);
+void import_nhwc_conv(Context&);
+void import_fused_matmul(Context&);
+void import_fused_gemm(Context&);
+void import_gemm_fast_gelu(Context&);
+void import_bias_gelu(Context&);
+void import_fast_gelu(Context&);
+void import_microsoft_gelu(Context&);
+void import_quick_gelu(Context&);
+void import_bias_split_gelu(Context&);
+void import_bias_add(Context&);
+// ops_skip_norm.cpp
+void import_skip_layer_normalization(Context&);
+void import_skip_simplified_layer_normalization(Context&);
+void import_embed_layer_normalization(Context&);
+// ops_attention.cpp
+void import_attention(Context&);
+// ops_microsoft_attention.cpp
+void import_multi_head_attention(Context&);
+void import_microsoft_attention(Context&);
+// ops_rotary.cpp
+void import_rotary_embedding(Context&);
+void import_microsoft_rotary_embedding(Context&);
+// ops_bitwise.cpp
+void import_bitwise(Context&);
+void import_bitwise_not(Context&);
+// ops_grid_sample.cpp
+void import_grid_sample(Context&);
+// ops_roi_align.cpp
+void import_roi_align(Context&);
 // ops_conv.cpp
 void import_conv(Context&);
 // ops_conv_transpose.cpp
@@ -96,6 +133,11 @@ void import_slice(Context&);
 void import_split(Context&);
 void import_expand(Context&);
 void import_tile(Context&);
+// ops_nonzero.cpp
+void import_non_zero(Context&);
+// ops_quantise.cpp
+void import_dequantize_linear(Context&);
+void import_quantize_linear(Context&);
 // ops_pad.cpp
 void import_pad(Context&);
 // ops_rearrange.cpp
@@ -104,6 +146,11 @@ void import_space_to_depth(Context&);
 void import_trilu(Context&);
 void import_eye_like(Context&);
 void import_cum_sum(Context&);
+// ops_scatter.cpp
+void import_scatter_elements(Context&);
+void import_scatter_nd(Context&);
+// ops_sort.cpp
+void import_top_k(Context&);
 // ops_resize.cpp
 void import_resize(Context&);
 void import_upsample(Context&);

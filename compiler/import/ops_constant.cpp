@@ -40,6 +40,7 @@ void import_constant_of_shape(Context& c) {
     dtype = c.tensor(value).dtype;
     element = c.bytes(value);
   }
+  if (is_empty(shape)) return c.bind(0, c.add_empty(dtype, shape));
   c.check_constant_size(dtype, shape);
   size_t count = 1;
   for (int64_t extent : shape) count *= static_cast<size_t>(extent);
@@ -58,7 +59,8 @@ void import_range(Context& c) {
   };
   const double start = argument(0), limit = argument(1), delta = argument(2);
   const double count = std::ceil((limit - start) / delta);
-  if (!(count >= 1) || count > 1e9) refuse("the range is empty or too long");
+  if (count <= 0) return c.bind(0, c.add_empty(dtype));
+  if (!(count >= 1) || count > 1e9) refuse("the range is too long");
   const Shape shape = {static_cast<int64_t>(count)};
   c.check_constant_size(dtype, shape);
   std::vector<double> values;

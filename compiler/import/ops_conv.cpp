@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
 #include "compiler/import/window.h"
@@ -52,8 +53,7 @@ int add_bias(Context& c, int y, int bias) {
 
 }  // namespace
 
-void import_conv(Context& c) {
-  const int x = c.input(0), w = c.input(1);
+int convolution(Context& c, int x, int w, int bias) {
   const Shape xs = c.shape(x), ws = c.shape(w);
   if (xs.size() < 3 || ws.size() != xs.size())
     refuse(fmt::format("input [{}] and weights [{}] must have the same rank, 3 or more",
@@ -80,9 +80,12 @@ void import_conv(Context& c) {
   e.reads = {window.padded() ? guarded_read(x, at, 0) : plain_read(x, at), plain_read(w, weight)};
   e.body = mul(ir::read(0), ir::read(1));
   e.combine = ir::Combiner::sum;
-  int y = c.emit(std::move(e));
-  if (c.has_input(2)) y = add_bias(c, y, c.input(2));
-  c.bind(0, y);
+  const int y = c.emit(std::move(e));
+  return bias < 0 ? y : add_bias(c, y, bias);
+}
+
+void import_conv(Context& c) {
+  c.bind(0, convolution(c, c.input(0), c.input(1), optional_input(c, 2)));
 }
 
 }  // namespace assay::import

@@ -8,8 +8,9 @@
 //
 //   z[n, o, y, f] = sum(c, t) x[n, c, y - t] * w[c, o, stride*t + f]
 //
-// All its taps contribute and its indices are affine. A second node reads Y from (y, f). Dilated
-// filters become a constant with zeros between the taps first.
+// All its taps contribute and its indices are affine. A second node reads Y from (y, f). The
+// weights are stored as [c, o, f, t] first, so that each of their dimensions has one axis and
+// programs can pack them. Dilated filters get zeros between the taps before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -127,6 +128,25 @@ int whole_phases(Context& c, int weights, const Spread& s) {
   return spread;
 }
 
+// v[c, o, f.., t..] = w[c, o, stride*t + f]
+int phases_of(Context& c, int weights, const Spread& s) {
+  const Shape from = c.shape(weights);
+  const auto rank = static_cast<int>(s.window.in.size());
+  Shape to = {from[0], from[1]};
+  to.insert(to.end(), s.window.stride.begin(), s.window.stride.end());
+  to.insert(to.end(), s.taps.begin(), s.taps.end());
+  Expression e = pointwise("phases", to, c.tensor(weights).dtype, "phase_weights");
+  std::vector<Index> at = identity_index(2);
+  for (int d = 0; d < rank; ++d)
+    at.push_back(ir::variable(2 + rank + d, s.window.stride[static_cast<size_t>(d)]) +
+                 ir::variable(2 + d));
+  e.reads = {plain_read(weights, std::move(at))};
+  e.body = ir::read(0);
+  const int phases = c.emit(std::move(e));
+  if (c.is_constant(weights)) fold_nodes(c, c.graph.nodes.size() - 1);
+  return phases;
+}
+
 // z[n, o, y.., f..]
 int emit_phases(Context& c, int x, int weights, const Spread& s) {
   const Window& w = s.window;
@@ -148,10 +168,11 @@ int emit_phases(Context& c, int x, int weights, const Spread& s) {
     filter = Index{{ir::Term{1, 1, {}, 1, s.filters}}, 0};
   }
   std::vector<Index> from = {ir::variable(0), source}, weight = {source, filter};
-  for (int d = 0; d < static_cast<int>(rank); ++d) {
+  for (int d = 0; d < static_cast<int>(rank); ++d)
     from.push_back(ir::variable(y + d) + ir::variable(t + d, -1));
-    weight.push_back(ir::variable(t + d, w.stride[static_cast<size_t>(d)]) + ir::variable(f + d));
-  }
+  for (int d = 0; d < static_cast<int>(2 * rank); ++d)
+    weight.push_back(
+        ir::variable(d < static_cast<int>(rank) ? f + d : t + d - static_cast<int>(rank)));
   e.reads = {guarded_read(x, std::move(from), 0), plain_read(weights, std::move(weight))};
   e.body = mul(ir::read(0), ir::read(1));
   return c.emit(std::move(e));
@@ -163,7 +184,8 @@ void import_conv_transpose(Context& c) {
   const int x = c.input(0);
   const Spread s = read_spread(c, c.shape(x), c.shape(c.input(1)));
   const Window& w = s.window;
-  const int phases = emit_phases(c, x, whole_phases(c, c.input(1), s), s);
+  const int weights = phases_of(c, whole_phases(c, c.input(1), s), s);
+  const int phases = emit_phases(c, x, weights, s);
   Expression e;
   e.op = "interleave";
   e.spatial = {{"n", c.shape(x)[0]}, {"o", s.groups * s.filters}};

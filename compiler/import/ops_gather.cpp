@@ -134,6 +134,7 @@ void import_gather(Context& c) {
   Shape to(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axis));
   to.insert(to.end(), picked.begin(), picked.end());
   to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(axis) + 1, from.end());
+  if (is_empty(to)) return c.bind(0, c.add_empty(c.tensor(data).dtype, to));
   c.check_shape(to);
   if (c.is_constant(indices)) {
     const Shape positions = gather_positions(c, indices, from[axis]);

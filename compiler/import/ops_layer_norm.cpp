@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
 #include "compiler/import/reduction.h"
@@ -43,20 +44,27 @@ Scalar deviation(Scalar variance, double epsilon) {
   return call(ScalarOp::sqrt, add(std::move(variance), number(epsilon)));
 }
 
-// e.body * input 1 + input 2, each broadcast to the shape; both optional.
-void scale_and_shift(Context& c, Expression& e, const Shape& shape) {
-  for (int i = 1; i <= 2; ++i) {
-    if (!c.has_input(i)) continue;
-    if (broadcast(shape, c.shape(c.input(i))) != shape)
+// e.body * scale + bias, each broadcast to the shape; both optional.
+void scale_and_shift(Context& c, Expression& e, const Shape& shape, const Normalisation& n) {
+  for (const bool scales : {true, false}) {
+    const int operand = scales ? n.scale : n.bias;
+    if (operand < 0) continue;
+    if (broadcast(shape, c.shape(operand)) != shape)
       refuse("scale or bias can not be broadcast to the input");
-    Scalar value = broadcast_operand(c, c.input(i), shape, e.reads);
-    e.body = i == 1 ? mul(std::move(e.body), std::move(value))
+    Scalar value = broadcast_operand(c, operand, shape, e.reads);
+    e.body = scales ? mul(std::move(e.body), std::move(value))
                     : add(std::move(e.body), std::move(value));
   }
 }
 
-bool wants_output(const Context& c, int i) {
-  return i < c.node().output_size() && !c.node().output(i).empty();
+// 1 / sqrt(variance + epsilon), where it is an output.
+void bind_inverse(Context& c, int variance, const Normalisation& n) {
+  if (n.inverse_output < 0 || !wants_output(c, n.inverse_output)) return;
+  const Shape kept = c.shape(variance);
+  Expression inverse = pointwise("reciprocal", kept, c.tensor(variance).dtype, "inverse");
+  inverse.reads = {plain_read(variance, identity_index(kept.size()))};
+  inverse.body = div(number(1), deviation(ir::read(0), n.epsilon));
+  c.bind(n.inverse_output, c.emit(std::move(inverse)));
 }
 
 // The same with one parameter per channel, or per `channels / count` of them.
@@ -78,24 +86,47 @@ void scale_and_shift_channels(Context& c, Expression& e, int64_t channels, int64
 
 }  // namespace
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `axis` on.
-void import_layer_normalization(Context& c) {
-  const int x = c.input(0);
+// (x - mean) / sqrt(variance + epsilon) * scale + bias
+int layer_normal(Context& c, int x, const std::vector<size_t>& axes, const Normalisation& n) {
   const Shape shape = c.shape(x);
-  const std::vector<size_t> axes =
-      axes_from(normal_axis(c.int_attribute("axis", -1), shape.size()), shape.size());
   const Centred centred = centre(c, x, axes);
   Expression e = with_reduced(c, centred.difference, centred.variance, "layer_norm");
-  e.body = div(ir::read(0), deviation(ir::read(1), epsilon_of(c)));
-  scale_and_shift(c, e, shape);
-  c.bind(0, c.emit(std::move(e)));
-  c.bind(1, centred.mean.tensor);
-  if (!wants_output(c, 2)) return;
-  const Shape kept = c.shape(centred.variance.tensor);
-  Expression inverse = pointwise("reciprocal", kept, c.tensor(x).dtype, "inverse");
-  inverse.reads = {plain_read(centred.variance.tensor, identity_index(kept.size()))};
-  inverse.body = div(number(1), deviation(ir::read(0), epsilon_of(c)));
-  c.bind(2, c.emit(std::move(inverse)));
+  e.body = div(ir::read(0), deviation(ir::read(1), n.epsilon));
+  scale_and_shift(c, e, shape, n);
+  const int y = c.emit(std::move(e));
+  if (n.mean_output >= 0) c.bind(n.mean_output, centred.mean.tensor);
+  bind_inverse(c, centred.variance.tensor, n);
+  return y;
+}
+
+// x / sqrt(mean of squares + epsilon) * scale + bias
+int rms_normal(Context& c, int x, const std::vector<size_t>& axes, const Normalisation& n) {
+  const Shape shape = c.shape(x);
+  const double share = 1 / count_over(shape, axes);
+  const Reduced mean = reduce(
+      c, x, axes,
+      {"mean_square", Combiner::sum, mul(mul(ir::read(0), ir::read(0)), number(share)), {}, true});
+  Expression e = with_reduced(c, x, mean, "rms_norm");
+  e.body = div(ir::read(0), deviation(ir::read(1), n.epsilon));
+  scale_and_shift(c, e, shape, n);
+  const int y = c.emit(std::move(e));
+  bind_inverse(c, mean.tensor, n);
+  return y;
+}
+
+namespace {
+
+std::vector<size_t> normalised_axes(const Context& c) {
+  const size_t rank = c.shape(c.input(0)).size();
+  return axes_from(normal_axis(c.int_attribute("axis", -1), rank), rank);
+}
+
+}  // namespace
+
+// Over the dimensions from `axis` on.
+void import_layer_normalization(Context& c) {
+  Normalisation n{optional_input(c, 1), optional_input(c, 2), epsilon_of(c), 1, 2};
+  c.bind(0, layer_normal(c, c.input(0), normalised_axes(c), n));
 }
 
 // The statistics are those of one channel of one image.
@@ -146,20 +177,10 @@ void import_mean_variance_normalization(Context& c) {
   c.bind(0, c.emit(std::move(e)));
 }
 
-// x / sqrt(mean of squares + epsilon) * scale over the dimensions from `axis` on.
+// Over the dimensions from `axis` on. ONNX Runtime's SimplifiedLayerNormalization is the same.
 void import_rms_normalization(Context& c) {
-  const int x = c.input(0);
-  const Shape shape = c.shape(x);
-  const std::vector<size_t> axes =
-      axes_from(normal_axis(c.int_attribute("axis", -1), shape.size()), shape.size());
-  const double share = 1 / count_over(shape, axes);
-  const Reduced mean =
-      reduce(c, x, axes,
-             {"mean_square", Combiner::sum, mul(mul(ir::read(0), ir::read(0)), number(share))});
-  Expression e = with_reduced(c, x, mean, "rms_norm");
-  e.body = div(ir::read(0), deviation(ir::read(1), epsilon_of(c)));
-  scale_and_shift(c, e, shape);
-  c.bind(0, c.emit(std::move(e)));
+  const Normalisation n{optional_input(c, 1), -1, epsilon_of(c), -1, 1};
+  c.bind(0, rms_normal(c, c.input(0), normalised_axes(c), n));
 }
 
 // x / norm along one axis, the norm being the sum of magnitudes (p = 1) or the root of squares (p =

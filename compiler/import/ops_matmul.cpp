@@ -1,6 +1,7 @@
 // MatMul (batched, broadcast over the batch dimensions) and Gemm.
 #include <fmt/format.h>
 
+#include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
 
@@ -25,13 +26,29 @@ Operand operand_of(const Shape& s, bool left) {
 
 }  // namespace
 
-void import_matmul(Context& c) {
-  const int ta = c.input(0), tb = c.input(1);
-  const Operand a = operand_of(c.shape(ta), true), b = operand_of(c.shape(tb), false);
+namespace {
+
+Shape shape_of(const Context& c, const View& v) {
+  Shape shape;
+  for (size_t d : v.order) shape.push_back(c.shape(v.tensor)[d]);
+  return shape;
+}
+
+ir::Read read_of(const View& v, const std::vector<ir::Index>& index) {
+  std::vector<ir::Index> at(index.size());
+  for (size_t d = 0; d < index.size(); ++d) at[v.order[d]] = index[d];
+  return plain_read(v.tensor, std::move(at));
+}
+
+}  // namespace
+
+int product(Context& c, const View& va, const View& vb, double alpha, std::string suffix) {
+  const Operand a = operand_of(shape_of(c, va), true), b = operand_of(shape_of(c, vb), false);
   if (a.columns != b.rows) refuse_inner(a.columns, b.rows);
   const Shape batch = broadcast(a.batch, b.batch);
   Expression e;
   e.op = "matmul";
+  e.suffix = std::move(suffix);
   for (size_t d = 0; d < batch.size(); ++d) e.spatial.push_back({fmt::format("b{}", d), batch[d]});
   std::vector<ir::Index> ia = broadcast_index(a.batch, batch), ib = broadcast_index(b.batch, batch);
   int next = static_cast<int>(batch.size());
@@ -49,10 +66,19 @@ void import_matmul(Context& c) {
   ia.push_back(ir::variable(next));
   ib.push_back(ir::variable(next));
   if (n >= 0) ib.push_back(ir::variable(n));
-  e.reads = {plain_read(ta, std::move(ia)), plain_read(tb, std::move(ib))};
+  e.reads = {read_of(va, ia), read_of(vb, ib)};
   e.body = mul(ir::read(0), ir::read(1));
   e.combine = ir::Combiner::sum;
-  c.bind(0, c.emit(std::move(e)));
+  const int y = c.emit(std::move(e));
+  if (alpha == 1) return y;
+  Expression scaled = pointwise("scale", c.shape(y), c.tensor(y).dtype, "scale");
+  scaled.reads = {plain_read(y, identity_index(c.shape(y).size()))};
+  scaled.body = mul(ir::read(0), ir::number(alpha));
+  return c.emit(std::move(scaled));
+}
+
+void import_matmul(Context& c) {
+  c.bind(0, product(c, plain_view(c, c.input(0)), plain_view(c, c.input(1)), 1, ""));
 }
 
 namespace {
@@ -82,7 +108,7 @@ int scale_and_add(Context& c, int product, double alpha, double beta) {
 
 }  // namespace
 
-void import_gemm(Context& c) {
+int gemm(Context& c) {
   const int a = c.input(0), b = c.input(1);
   const Shape sa = c.shape(a), sb = c.shape(b);
   if (sa.size() != 2 || sb.size() != 2)
@@ -102,8 +128,10 @@ void import_gemm(Context& c) {
   e.reads = {plain_read(a, pair(0, 2, ta)), plain_read(b, pair(2, 1, tb))};
   e.body = mul(ir::read(0), ir::read(1));
   e.combine = ir::Combiner::sum;
-  c.bind(0, scale_and_add(c, c.emit(std::move(e)), c.float_attribute("alpha", 1),
-                          c.float_attribute("beta", 1)));
+  return scale_and_add(c, c.emit(std::move(e)), c.float_attribute("alpha", 1),
+                       c.float_attribute("beta", 1));
 }
+
+void import_gemm(Context& c) { c.bind(0, gemm(c)); }
 
 }  // namespace assay::import

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
 #include "ir/limits.h"
@@ -33,46 +34,20 @@ void import_transpose(Context& c) {
   if (order.size() != from.size())
     refuse(fmt::format("perm [{}] for {} dimensions", fmt::join(order, ", "), from.size()));
   normal_axes(order, from.size());  // each once
-  Shape to;
-  std::vector<ir::Index> at(from.size());
-  for (size_t d = 0; d < order.size(); ++d) {
-    const size_t source = normal_axis(order[d], from.size());
-    to.push_back(from[source]);
-    at[source] = ir::variable(static_cast<int>(d));
-  }
-  c.bind(0, c.emit(copy("transpose", to, plain_read(x, std::move(at)))));
+  std::vector<size_t> normal;
+  for (int64_t d : order) normal.push_back(normal_axis(d, from.size()));
+  c.bind(0, transposed(c, x, normal, ""));
 }
 
-// The sum of one guarded read per input: outside its part each gives 0. Empty lists add nothing.
+// Operands without elements add nothing.
 void import_concat(Context& c) {
   std::vector<int> parts;
   for (int i = 0; i < c.input_count(); ++i)
-    if (c.shape(c.input(i)) != Shape{0}) parts.push_back(c.input(i));
+    if (!is_empty(c.shape(c.input(i)))) parts.push_back(c.input(i));
   if (parts.empty()) return c.bind(0, c.input(0));
-  Shape to = c.shape(parts[0]);
-  if (to.empty()) refuse("scalars can not be concatenated");
-  const size_t axis = normal_axis(c.int_attribute("axis", 1), to.size());
-  if (parts.size() == 1) return c.bind(0, parts[0]);
-  if (parts.size() > 128) refuse("more than 128 operands");
-  to[axis] = 0;
-  Expression e;
-  e.op = "concat";
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const Shape part = c.shape(parts[i]);
-    if (part.size() != to.size()) refuse("the operands have different ranks");
-    for (size_t d = 0; d < to.size(); ++d)
-      if (d != axis && part[d] != to[d])
-        refuse(fmt::format("operand {} has extent {} in dimension {}, the first has {}", i, part[d],
-                           d, to[d]));
-    std::vector<ir::Index> at = identity_index(to.size());
-    at[axis] = std::move(at[axis]) + -to[axis];
-    e.reads.push_back(guarded_read(parts[i], std::move(at), 0));
-    e.body = i == 0 ? ir::read(0) : add(std::move(e.body), ir::read(static_cast<int>(i)));
-    to[axis] += part[axis];
-    c.check_shape(to);
-  }
-  e.spatial = axes_for(to);
-  c.bind(0, c.emit(std::move(e)));
+  if (c.shape(parts[0]).empty()) refuse("scalars can not be concatenated");
+  const size_t axis = normal_axis(c.int_attribute("axis", 1), c.shape(parts[0]).size());
+  c.bind(0, concatenated(c, parts, axis, ""));
 }
 
 namespace {
@@ -106,7 +81,6 @@ int emit_slice(Context& c, int x, const std::vector<Cut>& cuts, std::string suff
     to.push_back(cuts[d].count);
     at.push_back(ir::variable(static_cast<int>(d), cuts[d].step) + cuts[d].start);
   }
-  c.check_shape(to);
   Expression e = copy("slice", to, plain_read(x, std::move(at)));
   e.suffix = std::move(suffix);
   return c.emit(std::move(e));
@@ -143,8 +117,6 @@ void import_slice(Context& c) {
     const size_t d = normal_axis(axes[i], shape.size());
     cuts[d] = cut_of(starts[i], ends[i], steps[i], shape[d]);
   }
-  if (c.folds() && cuts.size() == 1 && cuts[0].count == 0)
-    return c.bind(0, c.add_empty(c.tensor(x).dtype));
   c.bind(0, emit_slice(c, x, cuts, ""));
 }
 
@@ -155,14 +127,15 @@ void import_split(Context& c) {
   Shape sizes = c.has_input(1) ? c.integers(c.input(1)) : c.ints_attribute("split");
   if (sizes.empty()) {
     const int64_t part = (shape[axis] + parts - 1) / std::max(parts, 1);
-    for (int i = 0; i < parts; ++i) sizes.push_back(std::min(part, shape[axis] - part * i));
+    for (int i = 0; i < parts; ++i)
+      sizes.push_back(std::clamp(shape[axis] - part * i, int64_t{0}, part));
   }
   if (static_cast<int>(sizes.size()) != parts)
     refuse(fmt::format("{} parts for {} outputs", sizes.size(), parts));
   int64_t start = 0;
   for (int i = 0; i < parts; ++i) {
     const int64_t size = sizes[static_cast<size_t>(i)];
-    if (size < 1 || size > shape[axis] - start) refuse("the parts do not fit the dimension");
+    if (size < 0 || size > shape[axis] - start) refuse("the parts do not fit the dimension");
     std::vector<Cut> cuts = whole(shape);
     cuts[axis] = {start, 1, size};
     c.bind(i, emit_slice(c, x, cuts, fmt::format("part{}", i)));
@@ -175,7 +148,7 @@ void import_split(Context& c) {
 void import_expand(Context& c) {
   const int x = c.input(0);
   const Shape wanted = c.integers(c.input(1));
-  c.check_shape(wanted);
+  if (!is_empty(wanted)) c.check_shape(wanted);
   const Shape to = broadcast(c.shape(x), wanted);
   c.bind(0, c.emit(copy("expand", to, plain_read(x, broadcast_index(c.shape(x), to)))));
 }
@@ -188,7 +161,7 @@ void import_tile(Context& c) {
   Shape to;
   std::vector<ir::Index> at;
   for (size_t d = 0; d < from.size(); ++d) {
-    if (repeats[d] < 1 || repeats[d] > ir::kMaxExtent / from[d])
+    if (repeats[d] < 0 || repeats[d] > ir::kMaxExtent / std::max<int64_t>(from[d], 1))
       refuse("repeats are out of bounds");
     to.push_back(from[d] * repeats[d]);
     const int axis = static_cast<int>(d);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
 #include "compiler/import/reduction.h"
@@ -23,18 +24,25 @@ Expression over(const Context& c, int x, std::string op, std::string suffix) {
   return e;
 }
 
-// The channels' statistics, each of shape [channels].
+// Statistics of each channel, or until opset 8 of each element of an image (spatial = 0).
 struct Statistics {
   int scale, bias, mean, variance;
+  Shape shape;
+  std::vector<ir::Index> at;
 };
 
 Statistics read_statistics(const Context& c, const Shape& shape) {
-  const int64_t channels = shape.size() > 1 ? shape[1] : 1;
+  const bool each = c.opset < 9 && c.int_attribute("spatial", 1) == 0;
+  Statistics s{c.input(1), c.input(2), c.input(3), c.input(4), {}, {}};
+  for (size_t d = 1; d < (each ? shape.size() : 2); ++d) {
+    s.shape.push_back(shape[d]);
+    s.at.push_back(ir::variable(static_cast<int>(d)));
+  }
   for (int i = 1; i <= 4; ++i)
-    if (c.shape(c.input(i)) != Shape{channels})
+    if (c.shape(c.input(i)) != s.shape)
       refuse(fmt::format("input {} has shape [{}], expected [{}]", c.tensor(c.input(i)).name,
-                         fmt::join(c.shape(c.input(i)), ", "), channels));
-  return {c.input(1), c.input(2), c.input(3), c.input(4)};
+                         fmt::join(c.shape(c.input(i)), ", "), fmt::join(s.shape, ", ")));
+  return s;
 }
 
 }  // namespace
@@ -48,11 +56,9 @@ void import_batch_normalization(Context& c) {
   if (c.int_attribute("training_mode", 0) != 0 ||
       (c.opset < 7 && c.int_attribute("is_test", 0) == 0))
     refuse("training mode", "export the model for inference");
-  if (c.opset < 9 && c.int_attribute("spatial", 1) == 0) refuse("spatial = 0 is not supported");
   const Statistics s = read_statistics(c, shape);
   const double epsilon = c.float_attribute("epsilon", static_cast<double>(1e-5F));
   Expression e = over(c, x, "bn", "");
-  const std::vector<ir::Index> channel = {ir::variable(1)};
   if (c.is_constant(s.scale) && c.is_constant(s.bias) && c.is_constant(s.mean) &&
       c.is_constant(s.variance)) {
     std::vector<double> a = c.numbers(s.scale), b = c.numbers(s.bias);
@@ -63,10 +69,10 @@ void import_batch_normalization(Context& c) {
     }
     for (const auto& [values, suffix] : {std::pair{a, "scale"}, {b, "shift"}})
       e.reads.push_back(
-          plain_read(c.add_numbers(c.tensor(x).dtype, {shape[1]}, values, suffix), channel));
+          plain_read(c.add_numbers(c.tensor(x).dtype, s.shape, values, suffix), s.at));
     e.body = add(mul(ir::read(0), ir::read(1)), ir::read(2));
   } else {
-    for (int id : {s.scale, s.bias, s.mean, s.variance}) e.reads.push_back(plain_read(id, channel));
+    for (int id : {s.scale, s.bias, s.mean, s.variance}) e.reads.push_back(plain_read(id, s.at));
     ir::Scalar deviation = call(ScalarOp::sqrt, add(ir::read(4), number(epsilon)));
     e.body = add(mul(ir::read(1), div(sub(ir::read(0), ir::read(3)), std::move(deviation))),
                  ir::read(2));
@@ -88,18 +94,9 @@ std::vector<size_t> softmax_axes(const Context& c, size_t rank) {
 
 }  // namespace
 
-// exp(x - max) / sum(exp(x - max)), in four expressions.
 void import_softmax(Context& c) {
   const int x = c.input(0);
-  const std::vector<size_t> axes = softmax_axes(c, c.shape(x).size());
-  const Reduced top = reduce(c, x, axes, {"softmax_max", ir::Combiner::max, ir::read(0)});
-  Expression shifted = with_reduced(c, x, top, "softmax_exp");
-  shifted.body = call(ScalarOp::exp, sub(ir::read(0), ir::read(1)));
-  const int powers = c.emit(std::move(shifted));
-  const Reduced sum = reduce(c, powers, axes, {"softmax_sum", ir::Combiner::sum, ir::read(0)});
-  Expression quotient = with_reduced(c, powers, sum, "softmax_div");
-  quotient.body = div(ir::read(0), ir::read(1));
-  c.bind(0, c.emit(std::move(quotient)));
+  c.bind(0, softmax(c, x, softmax_axes(c, c.shape(x).size())));
 }
 
 // (x - max) - log(sum(exp(x - max)))

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
 #include "ir/limits.h"
@@ -43,15 +44,37 @@ Shape padded_shape(const Shape& from, const Amounts& pads) {
   return to;
 }
 
-// The value is an attribute, or from opset 11 on an operand with one element.
+// 1 where the point is in the part that x fills.
+ir::Scalar is_inside(const Shape& from, const Amounts& pads) {
+  ir::Scalar inside = ir::number(1);
+  for (size_t d = 0; d < from.size(); ++d) {
+    const auto put = [&](ir::Scalar outside) {
+      inside = choose(std::move(outside), ir::number(0), std::move(inside));
+    };
+    const double first = static_cast<double>(pads.before[d]),
+                 last = first + static_cast<double>(from[d]) - 1;
+    if (pads.before[d] > 0) put(less(axis_value(d), ir::number(first)));
+    if (pads.after[d] > 0) put(less(ir::number(last), axis_value(d)));
+  }
+  return inside;
+}
+
+struct Value {
+  double number = 0;
+  int operand = -1;  // its tensor, when it is known only at run time
+};
+
+// An attribute, or from opset 11 on an operand with one element.
+Value read_value(const Context& c) {
+  if (c.opset < 11 || !c.has_input(2)) return {c.float_attribute("value", 0), -1};
+  if (ir::elements(c.tensor(c.input(2))) != 1) refuse("the padding value must have one element");
+  if (const std::optional<double> given = c.single(c.input(2))) return {*given, -1};
+  return {0, c.input(2)};
+}
+
 void pad_with_value(Context& c, int x, const Amounts& pads) {
   const Shape from = c.shape(x), to = padded_shape(from, pads);
-  double value = c.float_attribute("value", 0);
-  if (c.opset >= 11 && c.has_input(2)) {
-    const std::optional<double> given = c.single(c.input(2));
-    if (!given) refuse("the padding value must be a constant with one element");
-    value = *given;
-  }
+  const Value value = read_value(c);
   std::vector<ir::Index> at;
   for (size_t d = 0; d < from.size(); ++d)
     at.push_back(ir::variable(static_cast<int>(d)) + -pads.before[d]);
@@ -59,10 +82,33 @@ void pad_with_value(Context& c, int x, const Amounts& pads) {
     return std::any_of(amounts.begin(), amounts.end(), [](int64_t v) { return v > 0; });
   };
   Expression e = pointwise("pad", to, c.tensor(x).dtype);
-  e.reads = {grows(pads.before) || grows(pads.after) ? guarded_read(x, at, value)
+  e.reads = {grows(pads.before) || grows(pads.after) ? guarded_read(x, at, value.number)
                                                      : plain_read(x, at)};
   e.body = ir::read(0);
+  if (is_empty(from)) {
+    e.reads.clear();
+    e.body = ir::number(value.number);
+  }
+  if (value.operand >= 0) {
+    const ir::Scalar outside = broadcast_operand(c, value.operand, c.shape(value.operand), e.reads);
+    e.body = is_empty(from) ? outside : choose(is_inside(from, pads), ir::read(0), outside);
+  }
   c.bind(0, c.emit(std::move(e)));
+}
+
+// Negative amounts cut before the rest is padded.
+int cut(Context& c, int x, Amounts& pads) {
+  for (size_t d = 0; d < pads.before.size(); ++d) {
+    const int64_t before = std::max<int64_t>(0, -pads.before[d]),
+                  after = std::max<int64_t>(0, -pads.after[d]);
+    if (before + after > c.shape(x)[d])
+      refuse(fmt::format("pads {} and {} of {} elements", pads.before[d], pads.after[d],
+                         c.shape(x)[d]));
+    x = part_of(c, x, d, before, c.shape(x)[d] - before - after);
+    pads.before[d] += before;
+    pads.after[d] += after;
+  }
+  return x;
 }
 
 // The indices that give the elements before and after the `extent` elements of a dimension, over
@@ -111,16 +157,15 @@ int pad_dimension(Context& c, int x, size_t d, const std::string& mode, int64_t 
 
 void import_pad(Context& c) {
   int x = c.input(0);
-  const Amounts pads = pad_amounts(c, c.shape(x).size());
-  c.check_shape(padded_shape(c.shape(x), pads));
+  Amounts pads = pad_amounts(c, c.shape(x).size());
+  if (const Shape to = padded_shape(c.shape(x), pads); !is_empty(to)) c.check_shape(to);
   const std::string mode = c.string_attribute("mode", "constant");
   if (mode == "constant") return pad_with_value(c, x, pads);
   if (mode != "reflect" && mode != "edge" && mode != "wrap")
     refuse(fmt::format("mode {} is not known", mode),
            "the modes are constant, reflect, edge and wrap");
+  x = cut(c, x, pads);
   for (size_t d = 0; d < pads.before.size(); ++d) {
-    if (pads.before[d] < 0 || pads.after[d] < 0)
-      refuse(fmt::format("negative pads in mode {} are not supported", mode));
     if (pads.before[d] > 0 || pads.after[d] > 0)
       x = pad_dimension(c, x, d, mode, pads.before[d], pads.after[d]);
   }

@@ -102,8 +102,7 @@ int pooled_place(Context& c, int x, const Window& w, int pooled) {
     at = sub(std::move(at), ir::number(static_cast<double>(w.before[d])));
     flat = add(mul(std::move(flat), ir::number(static_cast<double>(w.in[d]))), std::move(at));
   }
-  e.body = choose(equal(ir::read(0), ir::read(1)), std::move(flat),
-                  ir::number(std::numeric_limits<double>::infinity()));
+  e.body = place_of_extreme(std::move(flat), std::numeric_limits<double>::infinity());
   return c.emit(std::move(e));
 }
 

@@ -105,7 +105,8 @@ void import_eye_like(Context& c) {
   c.bind(0, c.add_numbers(dtype, shape, values));
 }
 
-// y[i] = sum(k) x[i - k], 0 outside; exclusive: x[i - 1 - k]; reverse: x[i + k].
+// y[.., i, ..] = the sum of x[.., 0..i, ..]; exclusive: without x[.., i, ..]; reverse: from the
+// end.
 void import_cum_sum(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
@@ -113,15 +114,11 @@ void import_cum_sum(Context& c) {
   if (!given) refuse("the axis must be a constant with one element");
   const size_t axis =
       normal_axis(static_cast<int64_t>(std::clamp(*given, -1e6, 1e6)), shape.size());
-  const int64_t direction = c.int_attribute("reverse", 0) != 0 ? 1 : -1;
-  const int64_t skipped = c.int_attribute("exclusive", 0) != 0 ? direction : 0;
   Expression e = pointwise("cum_sum", shape, c.tensor(x).dtype);
-  e.reduce = {{"k", shape[axis]}};
   e.combine = ir::Combiner::sum;
-  std::vector<Index> at = identity_index(shape.size());
-  at[axis] = ir::variable(static_cast<int>(axis)) +
-             ir::variable(static_cast<int>(shape.size()), direction) + skipped;
-  e.reads = {guarded_read(x, std::move(at), 0)};
+  e.kind = ir::Scan{static_cast<int>(axis), c.int_attribute("exclusive", 0) != 0,
+                    c.int_attribute("reverse", 0) != 0};
+  e.reads = {plain_read(x, identity_index(shape.size()))};
   e.body = ir::read(0);
   c.bind(0, c.emit(std::move(e)));
 }

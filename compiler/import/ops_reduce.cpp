@@ -101,6 +101,7 @@ namespace {
 
 // Where along `axis` the extreme is, the first (or last) place of equal ones:
 //   min(k) x[k] == extreme ? k : infinity,  or  max(k) x[k] == extreme ? k : -infinity
+// Where there is a NaN it is the extreme, as in numpy.
 Reduced arg_extreme(Context& c, int x, size_t axis, bool largest, bool last, bool keep) {
   const Reduced extreme = reduce(c, x, {axis},
                                  {largest ? "reduce_max" : "reduce_min",
@@ -119,8 +120,7 @@ Reduced arg_extreme(Context& c, int x, size_t axis, bool largest, bool last, boo
                                                : d < axis || keep ? d
                                                                   : d - 1)));
   e.reads = {plain_read(x, std::move(at)), plain_read(extreme.tensor, identity_index(spatial))};
-  const double none = ir::identity_of(e.combine);
-  e.body = choose(equal(ir::read(0), ir::read(1)), axis_value(spatial), number(none));
+  e.body = place_of_extreme(axis_value(spatial), ir::identity_of(e.combine));
   return {c.emit(std::move(e)), extreme.at};
 }
 

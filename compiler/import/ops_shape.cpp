@@ -12,6 +12,7 @@ namespace assay::import {
 namespace {
 
 int64_t count_of(const Shape& shape) {
+  if (is_empty(shape)) return 0;
   if (!ir::shape_fits(shape))
     refuse(fmt::format("the shape [{}] is out of bounds", fmt::join(shape, ", ")));
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
@@ -40,9 +41,10 @@ Shape axes_argument(const Context& c) {
 // Reads x at the flattened position of the output: per dimension (flat / stride) % extent, which
 // simplifies to plain axes where only ones come and go.
 int reshaped(Context& c, int x, const Shape& to, std::string suffix) {
-  c.check_shape(to);
   const Shape from = c.shape(x);
   if (from == to) return x;
+  if (is_empty(from) && is_empty(to)) return c.add_empty(c.tensor(x).dtype, to);
+  c.check_shape(to);
   if (count_of(from) != count_of(to))
     refuse(fmt::format("[{}] can not be reshaped to [{}]: {} and {} elements",
                        fmt::join(from, ", "), fmt::join(to, ", "), count_of(from), count_of(to)));
@@ -80,10 +82,14 @@ void import_reshape(Context& c) {
       inferred = d;
       continue;
     }
-    if (to[d] < 1 || to[d] > ir::kMaxExtent || known > ir::kMaxElements / to[d])
+    const bool allowed = to[d] > 0 || (to[d] == 0 && is_empty(from));
+    if (!allowed || to[d] > ir::kMaxExtent ||
+        known > ir::kMaxElements / std::max<int64_t>(to[d], 1))
       refuse(fmt::format("the shape [{}] is out of bounds", fmt::join(to, ", ")));
     known *= to[d];
   }
+  if (inferred < to.size() && known == 0)
+    refuse(fmt::format("the shape [{}] does not follow from no elements", fmt::join(to, ", ")));
   if (inferred < to.size()) to[inferred] = count_of(from) / known;
   reshape_to(c, x, to);
 }

@@ -2,8 +2,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
+#include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
 #include "ir/element.h"
@@ -34,18 +34,8 @@ Scalar hard_sigmoid(const Context& c, Scalar x) {
       add(mul(number(alpha_of(c, 0.2)), std::move(x)), number(c.float_attribute("beta", 0.5))));
 }
 
-// approximate = none: x/2 (1 + erf(x / sqrt 2)); tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715
-// x^3))).
 Scalar gelu(const Context& c, Scalar x) {
-  Scalar inner;
-  if (c.string_attribute("approximate", "none") == "tanh") {
-    Scalar cubic = mul(number(0.044715), mul(x, square(x)));
-    inner = call(ScalarOp::tanh,
-                 mul(number(std::sqrt(2 / std::numbers::pi)), add(x, std::move(cubic))));
-  } else {
-    inner = call(ScalarOp::erf, mul(x, number(1 / std::numbers::sqrt2)));
-  }
-  return mul(mul(number(0.5), x), add(number(1), std::move(inner)));
+  return import::gelu(x, c.string_attribute("approximate", "none") == "tanh");
 }
 
 // max(x, 0) + log(1 + exp(-|x|)): does not overflow.
@@ -84,14 +74,7 @@ Scalar thresholded_relu(const Context& c, Scalar x) {
   return choose(less(number(alpha_of(c, 1)), x), x, number(0));
 }
 
-// To the nearest integer, a half to the even one.
-Scalar round(const Context&, Scalar x) {
-  const Scalar low = call(ScalarOp::floor, x), rest = sub(x, low), high = add(low, number(1));
-  const Scalar half_low = mul(low, number(0.5));
-  Scalar even = choose(equal(call(ScalarOp::floor, half_low), half_low), low, high);
-  return choose(less(rest, number(0.5)), low,
-                choose(equal(rest, number(0.5)), std::move(even), high));
-}
+Scalar round(const Context&, Scalar x) { return rounded(x); }
 
 Scalar sign(const Context&, Scalar x) { return sub(less(number(0), x), is_negative(x)); }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <optional>
 
 #include "compiler/import/context.h"
 #include "ir/element.h"
@@ -19,15 +20,24 @@ Shape shape_of(const TensorProto& t) { return Shape(t.dims().begin(), t.dims().e
                      fmt::join(shape_of(t), ", "), want));
 }
 
-std::vector<std::byte> raw_bytes(const TensorProto& t, DType dtype, int64_t count) {
-  const int64_t size = ir::bytes_of(dtype);
+std::vector<std::byte> raw_bytes(const TensorProto& t, int64_t need) {
   const int64_t have = static_cast<int64_t>(t.raw_data().size());
-  if (have != count * size)
+  if (have != need)
     refuse(fmt::format("tensor {} has {} bytes of data, its shape [{}] needs {}", t.name(), have,
-                       fmt::join(shape_of(t), ", "), count * size));
+                       fmt::join(shape_of(t), ", "), need));
   std::vector<std::byte> bytes(static_cast<size_t>(have));
   if (have > 0) std::memcpy(bytes.data(), t.raw_data().data(), bytes.size());
   return bytes;
+}
+
+// From the file beside the model or from raw_data; nullopt: a typed field holds them.
+std::optional<std::vector<std::byte>> stored_bytes(Context& c, const TensorProto& t, int64_t need) {
+  if (t.data_location() == TensorProto::EXTERNAL) {
+    const std::span<const std::byte> bytes = c.external.bytes_of(t, need);
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  }
+  if (t.has_raw_data()) return raw_bytes(t, need);
+  return std::nullopt;
 }
 
 // One element per entry of the field; 16-bit floats stand as their bits.
@@ -51,8 +61,8 @@ std::vector<std::byte> field_bytes(const TensorProto& t, const Field& field, DTy
   return bytes;
 }
 
-std::vector<std::byte> bytes_of(const TensorProto& t, DType dtype, int64_t count) {
-  if (t.has_raw_data()) return raw_bytes(t, dtype, count);
+std::vector<std::byte> bytes_of(Context& c, const TensorProto& t, DType dtype, int64_t count) {
+  if (auto stored = stored_bytes(c, t, count * ir::bytes_of(dtype))) return std::move(*stored);
   switch (dtype) {
     case DType::f32:
       return field_bytes(t, t.float_data(), dtype, count);
@@ -63,6 +73,31 @@ std::vector<std::byte> bytes_of(const TensorProto& t, DType dtype, int64_t count
     default:
       return field_bytes(t, t.int32_data(), dtype, count);
   }
+}
+
+// ONNX's element types that are younger than the protobuf classes.
+constexpr int kUint4 = 21, kInt4 = 22;
+
+// Two elements in a byte, the first in the lower half.
+std::vector<std::byte> four_bit_bytes(Context& c, const TensorProto& t, int64_t count) {
+  const int64_t packed = (count + 1) / 2;
+  std::optional<std::vector<std::byte>> stored = stored_bytes(c, t, packed);
+  if (!stored) stored = field_bytes(t, t.int32_data(), DType::u8, packed);
+  std::vector<std::byte> bytes(static_cast<size_t>(count));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const int half = std::to_integer<int>((*stored)[i / 2]) >> (i % 2 * 4) & 15;
+    const bool negative = t.data_type() == kInt4 && half >= 8;
+    bytes[i] = static_cast<std::byte>(negative ? half - 16 : half);
+  }
+  return bytes;
+}
+
+int add_four_bit(Context& c, const TensorProto& t, const Shape& shape, int64_t count,
+                 std::string suffix) {
+  const DType dtype = t.data_type() == kInt4 ? DType::i8 : DType::u8;
+  const int id = c.add_constant(dtype, shape, four_bit_bytes(c, t, count), std::move(suffix));
+  c.four_bit.insert(id);
+  return id;
 }
 
 }  // namespace
@@ -99,17 +134,16 @@ DType dtype_of(int onnx_type) {
 }
 
 int add_tensor_proto(Context& c, const TensorProto& t, std::string suffix) {
-  if (t.data_location() == TensorProto::EXTERNAL)
-    refuse(fmt::format("tensor {} lies in an external file", t.name()),
-           "save the model as one file");
   if (t.has_segment()) refuse(fmt::format("tensor {} is split into segments", t.name()));
-  const DType dtype = dtype_of(t.data_type());
+  const bool four_bit = t.data_type() == kInt4 || t.data_type() == kUint4;
+  const DType dtype = four_bit ? DType::i8 : dtype_of(t.data_type());
   const Shape shape = shape_of(t);
-  if (shape == Shape{0}) return c.add_empty(dtype);  // the shape of a scalar, no axes
+  if (is_empty(shape)) return c.add_empty(dtype, shape);  // the shape of a scalar, no axes
   c.check_constant_size(dtype, shape);
   int64_t count = 1;
   for (int64_t extent : shape) count *= extent;
-  return c.add_constant(dtype, shape, bytes_of(t, dtype, count), std::move(suffix));
+  if (four_bit) return add_four_bit(c, t, shape, count, std::move(suffix));
+  return c.add_constant(dtype, shape, bytes_of(c, t, dtype, count), std::move(suffix));
 }
 
 }  // namespace assay::import

@@ -3,6 +3,7 @@
 // first choice; where lanes are threads, every second one is a random program of a few waves. They
 // run on poisoned and guarded buffers, and are compared with the float64 reference:
 //   |y - ref| <= 4 K eps sum |a||b|      (K terms, eps of f32)
+// Then 150 scans, scatters and sorts, within 1e-4 of what they hold.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +18,7 @@
 namespace assay::test {
 namespace {
 
-constexpr int kOperators = 600;
+constexpr int kOperators = 600, kKinds = 150;
 
 struct Case {
   ir::Program program;
@@ -52,6 +53,27 @@ double terms(const ir::Program& p) {
 hwdesc::Target small_target(const hwdesc::Target& through, int width, int units) {
   if (hwdesc::threads_of(through) > 1) return through;
   return {small_cpu(width, units).profile, through.api, through.dialect};
+}
+
+// A scan, a scatter or a sort; every second one is a random program.
+Case make_kind_case(int i, const hwdesc::Target& through) {
+  std::seed_seq seed{2027, i};
+  std::mt19937 rng(seed);
+  const int threads = hwdesc::threads_of(through);
+  const int width = threads > 1 ? threads : i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
+  const hwdesc::Target target = small_target(through, width, 1 + i % 2);
+  const compiler::Problem problem = random_kind_problem(rng);
+  Case c;
+  if (i % 2 == 1) {
+    c.program = random_program(problem, target, rng);
+  } else {
+    auto made = compiler::construct(problem, target, *model::prepare(target), {}, {}, 2);
+    if (!made.ok()) throw std::runtime_error(render(made.diags()));
+    c.program = made->best.front().program;
+  }
+  c.program.name = "kind_" + std::to_string(i);
+  c.inputs = random_inputs(c.program.graph, rng);
+  return c;
 }
 
 Case make_case(int i, const hwdesc::Target& through) {
@@ -98,7 +120,21 @@ std::vector<std::vector<float>> physical(const Case& c) {
   return out;
 }
 
+void check_kind(const Case& c, const std::vector<float>& got) {
+  const auto o = static_cast<size_t>(c.program.graph.outputs[0]);
+  const auto want = reference(c.program.graph, c.inputs, false)[o];
+  int wrong = 0;
+  each_element(
+      c.program.layouts[o], c.program.graph.tensors[o].shape, [&](size_t logical, size_t at) {
+        const double found = static_cast<double>(got[at]), expected = want[logical];
+        if (found != expected && !(std::abs(found - expected) <= 1e-4 * (1 + std::abs(expected))))
+          ++wrong;
+      });
+  EXPECT_EQ(wrong, 0) << describe(c);
+}
+
 void check(const Case& c, const std::vector<float>& got) {
+  if (!ir::is_expression(c.program.graph.nodes[0])) return check_kind(c, got);
   const auto o = static_cast<size_t>(c.program.graph.outputs[0]);
   const auto want = reference(c.program.graph, c.inputs, false)[o],
              magnitude = reference(c.program.graph, c.inputs, true)[o];
@@ -127,7 +163,7 @@ void run_and_check(runtime::Module& module, int kernel, const Case& c) {
   check(c, buffers.back());
 }
 
-TEST(RandomOperators, AreRightInMachineCode) {
+void run_cases(int count, Case (*make)(int, const hwdesc::Target&)) {
   std::string absence;
   const auto device = open_tested_device(absence);
   if (device == nullptr) GTEST_SKIP() << absence;
@@ -135,11 +171,11 @@ TEST(RandomOperators, AreRightInMachineCode) {
   ASSERT_TRUE(target.ok()) << render(target.diags());
   runtime::LoadOptions options;
   options.guarded = true;
-  for (int i = 0; i < kOperators;) {
+  for (int i = 0; i < count;) {
     std::vector<Case> cases;
     std::vector<ir::Kernel> kernels;
-    for (; i < kOperators && cases.size() < kBatch; i += tested_every()) {
-      cases.push_back(make_case(i, *target));
+    for (; i < count && cases.size() < kBatch; i += tested_every()) {
+      cases.push_back(make(i, *target));
       auto kernel = lower::lower(cases.back().program,
                                  small_target(*target, cases.back().program.vector_width, 1));
       ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
@@ -151,6 +187,10 @@ TEST(RandomOperators, AreRightInMachineCode) {
       run_and_check(**module, static_cast<int>(c), cases[c]);
   }
 }
+
+TEST(RandomOperators, AreRightInMachineCode) { run_cases(kOperators, make_case); }
+
+TEST(RandomKinds, AreRightInMachineCode) { run_cases(kKinds, make_kind_case); }
 
 }  // namespace
 }  // namespace assay::test

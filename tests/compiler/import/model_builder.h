@@ -57,6 +57,15 @@ class NodeBuilder {
     for (int64_t v : values) a->add_ints(v);
     return *this;
   }
+  NodeBuilder& set(const char* name, const Floats& values) {
+    onnx::AttributeProto* a = add(name, onnx::AttributeProto::FLOATS);
+    for (float v : values) a->add_floats(v);
+    return *this;
+  }
+  NodeBuilder& domain(const char* name) {
+    node_->set_domain(name);
+    return *this;
+  }
   onnx::NodeProto* proto() { return node_; }
 
  private:
@@ -102,6 +111,14 @@ class ModelBuilder {
     return *this;
   }
 
+  // Elements as raw bytes of T.
+  template <class T>
+  ModelBuilder& constant(const std::string& name, const Shape& shape, int type,
+                         const std::vector<T>& values) {
+    tensor(name, shape, type)->set_raw_data(values.data(), values.size() * sizeof(T));
+    return *this;
+  }
+
   NodeBuilder node(const char* op_type, const std::vector<std::string>& from,
                    const std::vector<std::string>& to) {
     onnx::NodeProto* n = model.mutable_graph()->add_node();
@@ -119,14 +136,14 @@ class ModelBuilder {
 
   std::string bytes() const { return model.SerializeAsString(); }
 
-  Result<ir::Graph> import(const OnnxOptions& options = {}) const {
+  Result<ir::Graph> import(const OnnxOptions& options = {}, Diags* notes = nullptr) const {
     const std::string data = bytes();
-    return import_onnx(std::as_bytes(std::span(data)), "test.onnx", options);
+    return import_onnx(std::as_bytes(std::span(data)), "test.onnx", options, notes);
   }
 
   // The first output's values; its shape goes to `shape`.
-  std::vector<double> run(Shape* shape = nullptr) const {
-    const Result<ir::Graph> g = import();
+  std::vector<double> run(Shape* shape = nullptr, const OnnxOptions& options = {}) const {
+    const Result<ir::Graph> g = import(options);
     if (!g.ok()) {
       ADD_FAILURE() << render(g.diags());
       return {};

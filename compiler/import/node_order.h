@@ -1,0 +1,23 @@
+// The order in which nodes can be read: each after those whose outputs it needs.
+//
+// A depth-first search in the order of the file, so that nodes which are in order stay where they
+// are. What a node's subgraphs take from the graph around them counts as its operands.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "compiler/import/proto.h"
+
+namespace assay::import {
+
+using Nodes = std::vector<const onnx::NodeProto*>;
+
+struct NodeOrder {
+  Nodes nodes;
+  std::vector<Nodes> cycles;  // each node reads an output of the next; none is in `nodes`
+};
+
+NodeOrder order_of(const Nodes& nodes);
+
+}  // namespace assay::import

@@ -1,0 +1,118 @@
+// DequantizeLinear, and QuantizeLinear to 8 bits: integers q that stand for the numbers
+// (q - zero point) scale. Scale and zero point are one number, one per index along an axis, or one
+// per block of indices.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/import/compose.h"
+#include "compiler/import/indexing.h"
+#include "compiler/import/operators.h"
+#include "ir/element.h"
+
+namespace assay::import {
+namespace {
+
+using ir::DType;
+using ir::number;
+using ir::Scalar;
+
+// Where the element of scale and zero point lies that belongs to a point of x.
+std::vector<ir::Index> index_of(const Context& c, const Shape& of, const Shape& x) {
+  const int64_t block = c.int_attribute("block_size", 0);
+  if (of.empty() || of == Shape{1}) return std::vector<ir::Index>(of.size(), ir::constant(0));
+  const size_t axis = normal_axis(c.int_attribute("axis", 1), x.size());
+  const auto unfit = [&](const std::string& expected) {
+    refuse(fmt::format("a scale of shape [{}] for operands of shape [{}], expected {}",
+                       fmt::join(of, ", "), fmt::join(x, ", "), expected));
+  };
+  if (block == 0) {
+    if (of != Shape{x[axis]}) unfit(fmt::format("[{}]", x[axis]));
+    return {ir::variable(static_cast<int>(axis))};
+  }
+  if (block < 0) refuse(fmt::format("its block_size is {}", block));
+  Shape blocks = x;
+  blocks[axis] = (x[axis] + block - 1) / block;
+  if (of != blocks) unfit(fmt::format("[{}]", fmt::join(blocks, ", ")));
+  std::vector<ir::Index> index = identity_index(x.size());
+  index[axis] = ir::divide(index[axis], block, ranges_of(axes_for(x)));
+  return index;
+}
+
+// Operand 1 is the scale, operand 2 the zero point, if it has one.
+Scalar zero_point(Context& c, std::vector<ir::Read>& reads) {
+  const int scale = c.input(1);
+  if (!c.has_input(2)) return number(0);
+  const int zero = c.input(2);
+  if (c.shape(zero) != c.shape(scale))
+    refuse(fmt::format("a zero point of shape [{}] for a scale of shape [{}]",
+                       fmt::join(c.shape(zero), ", "), fmt::join(c.shape(scale), ", ")));
+  reads.push_back(plain_read(zero, reads[1].index));
+  return ir::read(2);
+}
+
+bool is_float(DType t) { return !ir::is_integer(t); }
+
+Expression with_operands(Context& c, const char* op, DType to) {
+  const int x = c.input(0), scale = c.input(1);
+  const Shape& shape = c.shape(x);
+  if (!is_float(c.tensor(scale).dtype))
+    refuse(fmt::format("the scale holds {}, expected floats", ir::name_of(c.tensor(scale).dtype)));
+  Expression e = pointwise(op, shape, to);
+  e.reads = {plain_read(x, identity_index(shape.size())),
+             plain_read(scale, index_of(c, c.shape(scale), shape))};
+  return e;
+}
+
+// The attribute output_dtype; 0: it is not given.
+std::optional<DType> named_type(const Context& c) {
+  const int64_t given = c.int_attribute("output_dtype", 0);
+  if (given == 0) return std::nullopt;
+  return dtype_of(static_cast<int>(std::clamp<int64_t>(given, -1, 1000)));
+}
+
+void require_type(const Context& c, DType type) {
+  if (const auto named = named_type(c); named && *named != type)
+    refuse(fmt::format("its output_dtype is {}, that of its operands {}", ir::name_of(*named),
+                       ir::name_of(type)));
+}
+
+}  // namespace
+
+void import_dequantize_linear(Context& c) {
+  const DType from = c.tensor(c.input(0)).dtype, to = c.tensor(c.input(1)).dtype;
+  if (is_float(from) || from == DType::boolean)
+    refuse(fmt::format("{} is not dequantised, integers are", ir::name_of(from)));
+  if (c.has_input(2) && c.tensor(c.input(2)).dtype != from)
+    refuse(fmt::format("a zero point of {} for {}", ir::name_of(c.tensor(c.input(2)).dtype),
+                       ir::name_of(from)));
+  require_type(c, to);
+  Expression e = with_operands(c, "dequantise", to);
+  const Scalar zero = zero_point(c, e.reads);
+  e.body = mul(sub(ir::read(0), zero), ir::read(1));
+  c.bind(0, c.emit(std::move(e)));
+}
+
+// Half a unit goes to the even integer, then the zero point is added and the sum limited to what
+// the type holds.
+void import_quantize_linear(Context& c) {
+  const DType to = c.has_input(2) ? c.tensor(c.input(2)).dtype : named_type(c).value_or(DType::u8);
+  if (to != DType::u8 && to != DType::i8)
+    refuse(fmt::format("quantising to {} is not supported", ir::name_of(to)), "to u8 or i8");
+  // In f32 a quotient near a tie rounds to the other step than in the reference's float64.
+  if (!c.folds())
+    refuse("quantising values that are known only at run time is not supported",
+           "constants are quantised when the model is read");
+  if (!is_float(c.tensor(c.input(0)).dtype))
+    refuse(fmt::format("{} is not quantised, floats are", ir::name_of(c.tensor(c.input(0)).dtype)));
+  require_type(c, to);
+  Expression e = with_operands(c, "quantise", to);
+  const Scalar zero = zero_point(c, e.reads);
+  const double low = to == DType::i8 ? -128 : 0;
+  e.body =
+      max(number(low), min(number(low + 255), add(rounded(div(ir::read(0), ir::read(1))), zero)));
+  c.bind(0, c.emit(std::move(e)));
+}
+
+}  // namespace assay::import
