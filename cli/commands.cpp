@@ -69,7 +69,7 @@ constexpr Command kCommands[] = {
     {"simulate",
      "predict the time of a bundle, a plan or a program",
      "DIR | PLAN.yaml | PROGRAM.yaml [options]",
-     {"simulate bundle --profile a100-sxm4-40gb",
+     {"simulate bundle --profile a100-sxm4-40gb --rechoose",
       "simulate bundle --set 'memory.dram.bandwidth*=2' --explain"},
      run_simulate},
     {"validate",

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/console/options.h"
@@ -20,14 +22,31 @@ using toolkit::Json;
 
 struct Request {
   std::string model, op, profile, output;
-  std::vector<std::string> overrides, dims;
+  std::vector<std::string> overrides, dims, shapes;
   bool no_build = false;
   toolkit::CompileOptions compile;
 };
 
+// The operators' names, in lines as long as the help's others.
+std::string operator_help() {
+  constexpr size_t kWidth = 68;
+  std::string text = "an operator instead, such as 'matmul m=1000 n=777 k=513'";
+  std::string line;
+  const auto end_line = [&] { text += "\n" + std::string(kHelpColumn, ' ') + line; };
+  for (const std::string& name : toolkit::operator_names()) {
+    if (line.size() + 1 + name.size() > kWidth) {
+      end_line();
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + name;
+  }
+  end_line();
+  return text;
+}
+
 void declare(Options& options, Request& r) {
   options.add_option("MODEL", r.model, ".onnx file");
-  options.add_option("--op", r.op, "an operator instead, such as 'matmul m=1000 n=777 k=513'");
+  options.add_option("--op", r.op, operator_help());
   options.add_option("--profile", r.profile, "file, or name in the library")
       .type_name("PROFILE")
       .required();
@@ -39,6 +58,9 @@ void declare(Options& options, Request& r) {
   options.add_option("--dim", r.dims, "value of a symbolic dimension, `N=1`; repeatable")
       .type_name("N=1")
       .allow_extra_args(false);
+  options.add_option("--shape", r.shapes, "shape of an input, `x=1x3x48x192`; repeatable")
+      .type_name("SHAPE")
+      .allow_extra_args(false);
   options.add_option("--keep", r.compile.keep, "programs per operator that are counted exactly")
       .type_name("N")
       .range(1, 10000);
@@ -47,26 +69,68 @@ void declare(Options& options, Request& r) {
   options.add_format();
 }
 
+// A whole number from 1; nullopt: the text is none.
+std::optional<int64_t> extent_of(std::string_view text) {
+  int64_t value = 0;
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = code == std::errc() && stop == text.data() + text.size();
+  return whole && value > 0 ? std::optional(value) : std::nullopt;
+}
+
 Diags read_dims(Request& r) {
   Diags diags;
   for (const std::string& text : r.dims) {
     const size_t equals = text.find('=');
-    int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const bool number = equals != std::string::npos &&
-                        std::from_chars(text.data() + equals + 1, end, value).ptr == end &&
-                        value > 0;
-    if (!number)
+    const auto value = extent_of(equals == std::string::npos ? "" : text.substr(equals + 1));
+    if (!value)
       diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER with a whole number from 1",
                             "such as --dim N=1"));
-    else if (!r.compile.dims.emplace(text.substr(0, equals), value).second)
+    else if (!r.compile.dims.emplace(text.substr(0, equals), *value).second)
       diags.push_back(error("--dim " + text.substr(0, equals) + " is given twice"));
   }
   return diags;
 }
 
+// `1x3x48x192`; empty: it is not of this form.
+std::vector<int64_t> extents_of(const std::string& text) {
+  std::vector<int64_t> shape;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('x', at), text.size());
+    const auto extent = extent_of(std::string_view(text).substr(at, end - at));
+    if (!extent) return {};
+    shape.push_back(*extent);
+    at = end + 1;
+  }
+  return shape;
+}
+
+// Names of inputs may hold an equals sign, extents none.
+Diags read_shapes(Request& r) {
+  Diags diags;
+  for (const std::string& text : r.shapes) {
+    const size_t equals = text.rfind('=');
+    const std::string name = text.substr(0, equals == std::string::npos ? 0 : equals);
+    std::vector<int64_t> shape;
+    if (equals != std::string::npos) shape = extents_of(text.substr(equals + 1));
+    if (name.empty() || shape.empty())
+      diags.push_back(error("--shape '" + text + "' is not INPUT=EXTENTS with whole numbers from 1",
+                            "such as --shape x=1x3x48x192"));
+    else if (!r.compile.shapes.emplace(name, std::move(shape)).second)
+      diags.push_back(error("--shape " + name + " is given twice"));
+  }
+  return diags;
+}
+
+Result<toolkit::Model> read(const Request& r) {
+  if (r.op.empty()) return toolkit::read_model(r.model, r.compile);
+  Result<ir::Graph> graph = toolkit::operator_model(r.op);
+  if (!graph) return graph.diags();
+  return toolkit::Model{std::move(*graph), {}};
+}
+
 Result<toolkit::Bundle> compile(Request& r, const Context& context) {
-  const Diags wrong = read_dims(r);
+  Diags wrong = read_dims(r);
+  for (Diag& d : read_shapes(r)) wrong.push_back(std::move(d));
   if (!wrong.empty()) return wrong;
   if (r.model.empty() && r.op.empty())
     return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
@@ -74,19 +138,29 @@ Result<toolkit::Bundle> compile(Request& r, const Context& context) {
     return error("MODEL.onnx and --op are both given", "give one of them");
   if (!r.op.empty() && !r.dims.empty())
     return error("--dim is for models: an operator says its own extents");
+  if (!r.op.empty() && !r.shapes.empty())
+    return error("--shape is for models: an operator says its own extents");
   const Diags unwritable = check_writable(r.output);
   if (!unwritable.empty()) return unwritable;
   Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
   if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
   if (!profile) return profile.diags();
-  Result<ir::Graph> graph =
-      r.op.empty() ? toolkit::read_model(r.model, r.compile) : toolkit::operator_model(r.op);
-  if (!graph) return graph.diags();
+  Result<toolkit::Model> model = read(r);
+  if (!model) return model.diags();
   ProgressLine progress(context);
   r.compile.progress = progress.callback();
   r.compile.cancel = context.cancel;
   r.compile.build = !r.no_build;
-  return toolkit::compile_bundle(std::move(*graph), *profile, r.compile);
+  Result<toolkit::Bundle> bundle =
+      toolkit::compile_bundle(std::move(model->graph), *profile, r.compile);
+  if (bundle) bundle->notes.insert(bundle->notes.begin(), model->notes.begin(), model->notes.end());
+  return bundle;
+}
+
+Json to_json(const Diags& notes) {
+  Json list = Json::array();
+  for (const Diag& d : notes) list.push_back(d.message);
+  return list;
 }
 
 Json to_json(const toolkit::Bundle& b, const std::string& directory) {
@@ -103,7 +177,8 @@ Json to_json(const toolkit::Bundle& b, const std::string& directory) {
           {"plan_s", b.plan_s},
           {"build_s", b.build_s},
           {"arena_bytes", b.plan.arena_bytes},
-          {"weights_bytes", b.plan.weights_bytes}};
+          {"weights_bytes", b.plan.weights_bytes},
+          {"notes", to_json(b.notes)}};
 }
 
 void print_text(const toolkit::Bundle& b, const std::string& directory) {

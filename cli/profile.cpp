@@ -5,7 +5,6 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
-#include "hwdesc/check.h"
 #include "hwdesc/library.h"
 #include "hwdesc/print.h"
 #include "hwdesc/reference.h"
@@ -20,16 +19,28 @@ namespace {
 
 using toolkit::Json;
 
+Json number_or_null(const std::optional<double>& v) { return v ? Json(*v) : Json(nullptr); }
+
+// Quantities as numbers in base units, words as text.
 Json to_json(const std::vector<hwdesc::FieldRow>& rows) {
   Json out = Json::array();
-  for (const hwdesc::FieldRow& r : rows)
-    out.push_back({{"path", r.path},
-                   {"value", r.value},
-                   {"interval", r.interval},
-                   {"source", r.origin},
-                   {"method", r.method},
-                   {"ref", r.ref},
-                   {"note", r.note}});
+  for (const hwdesc::FieldRow& r : rows) {
+    Json row = {{"path", r.path}};
+    if (r.unit.empty()) {
+      row["value"] = r.value;
+    } else {
+      row["value"] = number_or_null(r.number);
+      row["unit"] = r.unit;
+      if (r.low || r.high) row["interval"] = {number_or_null(r.low), number_or_null(r.high)};
+      row["text"] = r.value;
+    }
+    for (const auto& [key, text] : {std::pair<const char*, const std::string&>{"source", r.origin},
+                                    {"method", r.method},
+                                    {"ref", r.ref},
+                                    {"note", r.note}})
+      if (!text.empty()) row[key] = text;
+    out.push_back(std::move(row));
+  }
   return out;
 }
 
@@ -147,14 +158,14 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
   const bool readable = toolkit::profile_exists(name);
   const Result<hwdesc::Profile> profile = toolkit::load_profile(name);
   const bool parsed = profile.ok();
-  const Diags diags = parsed ? hwdesc::check(*profile) : profile.diags();
+  const Diags diags = parsed ? toolkit::check_profile(*profile) : profile.diags();
   if (!readable) return failed(diags, context);
   if (options.format() == Format::json)
     print_json(to_json(diags));
   else if (diags.empty())
     fmt::print("{}: nothing is wrong\n", name);
   else
-    fmt::print("{}", render(diags));
+    fmt::print("{}", render_kinds(diags));
   // A text that is no profile is bad input. A profile with gaps or contradictions answers no.
   if (!parsed) return ExitCode::bad_input;
   return has_error(diags) ? ExitCode::no : ExitCode::ok;

@@ -33,8 +33,11 @@ void declare(Options& options, Request& r) {
       .add_option("--profile", r.profile,
                   "file, or name in the library (default: the bundle's own)")
       .type_name("PROFILE");
-  options.add_option("--api", r.simulate.api, "api of the profile (default: its first)")
+  options
+      .add_option("--api", r.simulate.api, "api of the profile (default: the bundle's, or first)")
       .type_name("NAME");
+  options.add_flag("--rechoose", r.simulate.rechoose,
+                   "of a bundle: choose its programs anew, for this profile");
   options.add_flag("--cold", r.simulate.cold, "of a program: with cold caches");
   options.add_flag("--recorded", r.simulate.recorded,
                    "one launch of all kernels, recorded as a graph");
@@ -64,7 +67,7 @@ Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profi
   return out;
 }
 
-Result<Simulated> simulate(const Request& r) {
+Result<Simulated> simulate(Request& r, const Context& context) {
   std::error_code ignored;
   if (!std::filesystem::exists(r.path, ignored)) {
     Diag d = error("there is no such file");
@@ -77,6 +80,9 @@ Result<Simulated> simulate(const Request& r) {
       r.profile.empty() ? toolkit::profile_of_bundle(r.path) : toolkit::load_profile(r.profile);
   if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
   if (!profile) return profile.diags();
+  ProgressLine progress(context);
+  r.simulate.progress = progress.callback();
+  r.simulate.cancel = context.cancel;
   Result<toolkit::Simulation> simulation = toolkit::simulate(r.path, *profile, r.simulate);
   if (!simulation) return simulation.diags();
   if (r.calibration.empty()) return Simulated{std::move(*simulation), {}};
@@ -99,7 +105,11 @@ Json to_json(const Simulated& simulated) {
   Json total = toolkit::to_json(s.total);
   if (!simulated.calibrated.empty())
     total["calibrated"] = to_json(toolkit::sum_of(simulated.calibrated));
-  return {{"name", s.name}, {"profile", s.profile}, {"total", total}, {"steps", steps}};
+  return {{"name", s.name},
+          {"profile", s.profile},
+          {"chosen_for", s.chosen_for},
+          {"total", total},
+          {"steps", steps}};
 }
 
 std::string interval(double low, double high) { return duration(low) + " .. " + duration(high); }
@@ -125,7 +135,9 @@ void print_text(const Simulated& simulated, bool explain) {
     rows.push_back(row(s.labels[i], s.estimates[i], both ? &simulated.calibrated[i] : nullptr));
   const toolkit::Span total = toolkit::sum_of(simulated.calibrated);
   if (s.steps.size() > 1) rows.push_back(row("total", s.total, both ? &total : nullptr));
-  fmt::print("{} on {}\n{}", s.name, s.profile, table(rows));
+  const bool others = !s.chosen_for.empty() && s.chosen_for != s.profile;
+  fmt::print("{} on {}{}\n{}", s.name, s.profile,
+             others ? ", programs chosen for " + s.chosen_for : "", table(rows));
   if (!explain) return;
   for (size_t i = 0; i < s.steps.size(); ++i)
     fmt::print("\n{}\n{}", s.labels[i], toolkit::explanation(s.estimates[i]));
@@ -139,7 +151,7 @@ ExitCode run_simulate(const Command& self, std::span<const std::string> argument
   Options options(self);
   declare(options, request);
   if (const auto stop = options.parse(arguments)) return *stop;
-  const Result<Simulated> simulation = simulate(request);
+  const Result<Simulated> simulation = simulate(request, context);
   if (!simulation) return failed(simulation.diags(), context);
   if (options.format() == Format::json)
     print_json(to_json(*simulation));

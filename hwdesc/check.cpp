@@ -1,13 +1,16 @@
 #include "hwdesc/check.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <concepts>
 #include <iterator>
 #include <set>
 
 #include "hwdesc/check_memory.h"
+#include "hwdesc/plausible.h"
 #include "hwdesc/reader.h"
+#include "hwdesc/scales.h"
 #include "hwdesc/spellings.h"
 #include "hwdesc/walk.h"
 
@@ -116,7 +119,8 @@ class LeafChecks {  // leaf: checks of one value or one word
   void check_quantity(const std::string& path, const Quantity& q, Dimension d) {
     const std::string text = print_quantity(q.v, q.clock, d);
     if (q.v < 0) fault(out_, path, text + " is negative");
-    if (q.v == 0 && !may_be_zero(d))
+    // A probe may find that nothing is evicted.
+    if (q.v == 0 && !may_be_zero(d) && !path.ends_with(".co_tenant_eviction"))
       fault(out_, path, text + " is no value",
             "leave it out, or write unknown, where nothing is known");
     if (q.v > kMost || (q.v > 0 && q.v < kLeast))
@@ -162,6 +166,22 @@ void check_keys(Findings& out, const std::string& path, const List& list) {
   }
 }
 
+// As the library names its own. A name becomes a file name, and a word of a command line.
+void check_name(Findings& out, const Profile& p) {
+  std::string allowed;
+  for (const char c : p.name) {
+    const auto u = static_cast<unsigned char>(c);
+    if (std::isalnum(u) || c == '.')
+      allowed += static_cast<char>(std::tolower(u));
+    else if (!allowed.empty() && allowed.back() != '-')
+      allowed += '-';
+  }
+  while (allowed.ends_with('-')) allowed.pop_back();
+  if (allowed == p.name && !p.name.empty()) return;
+  fault(out, "name", "found '" + p.name + "', expected lower case, words joined by -",
+        allowed.empty() ? "such as nvidia-a100-sxm4-40gb" : "write " + allowed);
+}
+
 void check_all_keys(Findings& out, const Profile& p) {
   check_keys(out, "references", p.references);
   check_keys(out, "identity", p.identity);
@@ -194,7 +214,8 @@ void needs_per(Findings& out, const std::string& path, const Part& part) {
 void check_places(Findings& out, const Profile& p) {
   if (!p.topology.empty() && !contains(keys_of(p.topology), "unit"))
     fault(out, "topology", "no level is called unit",
-          "unit is what runs a group: SM, CU, shader core, CPU core, tile");
+          p.topology.size() > 1 ? std::string("unit is what runs a group; ") + kTopologyNests
+                                : "unit is what runs a group: SM, CU, shader core, CPU core, tile");
   for (const char* name : {"device", "host"})
     if (contains(keys_of(p.topology), name))
       fault(out, join_path("topology", name), std::string(name) + " is implied", "leave it out");
@@ -228,6 +249,7 @@ void check_class(Findings& out, const Profile& p) {
 
 std::vector<Finding> inconsistencies(const Profile& p) {
   Findings out;
+  check_name(out, p);
   check_all_keys(out, p);
   const Declared names = declared(p);
   walk(p, LeafChecks(names, out));
@@ -239,10 +261,9 @@ std::vector<Finding> inconsistencies(const Profile& p) {
 
 std::vector<Finding> missing_for_prediction(const Profile& p) {
   Findings out;
-  const auto clock = std::find_if(p.clocks.begin(), p.clocks.end(),
-                                  [](const Clock& c) { return c.name == "core"; });
-  if (clock == p.clocks.end() || !clock->max.known())
-    fault(out, "clocks.core", "unknown, but needed to predict");
+  if (!ticks_per_second(p, "core"))
+    warn(out, "clocks.core", "unknown: where a time depends on it, predictions assume 1 GHz",
+         "values in its ticks are refused");
   const auto unit = std::find_if(p.topology.begin(), p.topology.end(),
                                  [](const auto& t) { return t.name == "unit"; });
   if (unit == p.topology.end() || !unit->count.known())
@@ -265,7 +286,9 @@ Diag to_diag(const Finding& f) {
 
 Diags check(const Profile& profile) {
   Diags out;
-  for (const Finding& f : inconsistencies(profile)) out.push_back(to_diag(f));
+  Findings findings = inconsistencies(profile);
+  check_plausible(findings, profile);
+  for (const Finding& f : findings) out.push_back(to_diag(f));
   for (const Finding& f : missing_for_prediction(profile)) out.push_back(to_diag(f));
   return out;
 }

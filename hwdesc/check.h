@@ -18,15 +18,15 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-// Faults (errors) and implausible values (warnings), in table order.
+// Faults (errors) and doubtful forms (warnings), in table order.
 std::vector<Finding> inconsistencies(const Profile& profile);
 
-// What a prediction needs and the profile lacks: clocks.core, topology.unit, an f32 fma, one
-// memory. A probe without a result may leave such a profile. It parses and prints, but predicts
-// nothing.
+// What a prediction needs and the profile lacks: topology.unit, an f32 fma, one memory. A probe
+// without a result may leave such a profile. It parses and prints, but predicts nothing. Without
+// clocks.core it predicts, so that is a warning.
 std::vector<Finding> missing_for_prediction(const Profile& profile);
 
-// Both, as messages without a place in a file.
+// Both, and implausible values (plausible.h), as messages without a place in a file.
 Diags check(const Profile& profile);
 
 Diag to_diag(const Finding& finding);

@@ -81,36 +81,10 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
   check_binary(out, path, m, otherwise);
 }
 
-// Warns where a farther memory is faster or smaller. Compares caches with caches and scratchpads
-// with scratchpads, on one path.
-void check_order(Findings& out, const Profile& p) {
-  for (size_t i = 0; i < p.memory.size(); ++i) {
-    const MemoryLevel& far = p.memory[i];
-    for (size_t k = i; k-- > 0;) {
-      const MemoryLevel& near = p.memory[k];
-      if (near.managed != far.managed || near.path != far.path) continue;
-      const std::string path = "memory." + far.name;
-      if (near.latency.known() && far.latency.known() &&
-          near.latency.value->clock == far.latency.value->clock &&
-          far.latency.value->v < near.latency.value->v)
-        warn(out, path + ".latency",
-             "shorter than that of '" + near.name + "', which is listed nearer",
-             "memory is listed near to far");
-      if (near.capacity.known() && far.capacity.known() &&
-          far.capacity.value->v < near.capacity.value->v && far.per != "host")
-        warn(out, path + ".capacity",
-             "smaller than that of '" + near.name + "', which is listed nearer",
-             "memory is listed near to far");
-      break;
-    }
-  }
-}
-
 }  // namespace
 
 void check_memory(Findings& out, const Profile& p) {
   for (const MemoryLevel& m : p.memory) check_level(out, m, p.source);
-  check_order(out, p);
 }
 
 }  // namespace assay::hwdesc

@@ -1,4 +1,4 @@
-// Checks of each memory, and of their order.
+// Checks of each memory.
 #pragma once
 
 #include "hwdesc/findings.h"

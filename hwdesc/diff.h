@@ -1,13 +1,17 @@
 // The differences of two profiles, field by field, and whether their intervals explain them.
-// Origins are not compared.
+// Origins are not compared. Memories are compared by role and order, whatever they are called
+// (align.h). Rates declared per different levels of topology are compared per unit, operations on
+// different pipes by what the pipes do.
 //
 //   beyond         The intervals do not overlap; a number without one must equal or lie inside the
-//                  other's. Also words that differ, and entries that only one profile has.
+//                  other's. Also words that differ; and a memory on the way of plain loads, or what
+//                  predictions need (topology.unit, multiply-adds), that only one profile has.
 //   within         The intervals overlap. Ticks of a known clock are compared as times. A knee's
 //                  interval is its own range.
-//   untold         A value or the frequency of its clock is unknown, or both are computed from
-//                  others, which are compared themselves.
-//   circumstance   name, origin, references and identity: when and where, not what the chip is
+//   untold         Only one profile says it, a value or the frequency of its clock is unknown, or
+//                  both are computed from others, which are compared themselves.
+//   circumstance   name, origin, references, identity and names of memories: when and where, not
+//                  what the chip is
 #pragma once
 
 #include <string>

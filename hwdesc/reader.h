@@ -16,7 +16,13 @@
 namespace assay::hwdesc {
 
 inline constexpr size_t kMaxEntries = 4096;  // of one list
-inline constexpr size_t kMaxErrors = 100;    // of one file
+
+// Big and little cores are the usual reason for a second level of one name, or of none that is
+// unit.
+inline constexpr const char* kTopologyNests =
+    "levels nest from outside in, so a chip has units of one kind: describe its fast units in one "
+    "profile, the others in another";
+inline constexpr size_t kMaxErrors = 100;  // of one file
 
 struct Place {
   size_t document = 0;  // index into the documents read so far
@@ -187,7 +193,8 @@ void read_list(ReadContext& ctx, const yaml::Node& node, std::vector<T>& list,
       else
         list.erase(found);
     } else if (!key.empty() && !seen.insert(key).second) {
-      ctx.complain(item, path + ": duplicate entry '" + key + "'");
+      ctx.complain(item, path + ": duplicate entry '" + key + "'",
+                   path == "topology" ? kTopologyNests : "");
     } else {
       if (found == list.end() || key.empty()) found = list.insert(list.end(), T{});
       const std::string here = join_path(path, key);

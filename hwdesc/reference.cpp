@@ -59,6 +59,12 @@ addresses an entry of a list by name, as in `memory.l2.capacity`, or by the key 
 Spaces, comments and the order of keys do not change a profile: its hash is that of its canonical
 form (`assay profile show --format hash`).
 
+`assay profile show --format json` gives a list with an object for each value that is not absent:
+`path`; `value`, a number in the base unit, or null where it is unknown; `unit`, one of `B`, `B/s`,
+`/s`, `s`, `Hz`, `W`, `J`, per tick `B/cycle@core`, `/cycle@core` and `cycles@core`, or `1` for
+counts and ratios; `text`, the same as it is written; and `interval` (low, high), `source`,
+`method`, `ref` and `note` where they are known. Words have a text as `value`, and no unit.
+
 ## Extending another profile
 
 ```yaml

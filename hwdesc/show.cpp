@@ -18,6 +18,36 @@ std::string text_or(const std::optional<Quantity>& q, Dimension d, const char* o
   return q ? print_quantity(q->v, q->clock, d) : otherwise;
 }
 
+std::string base_unit(Dimension d, const std::string& clock) {
+  const std::string tick = clock.empty() ? "s" : "cycle@" + clock;
+  switch (d) {
+    case Dimension::bytes:
+      return "B";
+    case Dimension::hertz:
+      return "Hz";
+    case Dimension::watts:
+      return "W";
+    case Dimension::joules:
+      return "J";
+    case Dimension::seconds:
+      return "s";
+    case Dimension::rate:
+      return "/" + tick;
+    case Dimension::bandwidth:
+      return "B/" + tick;
+    case Dimension::latency:
+      return clock.empty() ? "s" : "cycles@" + clock;
+    case Dimension::count:
+    case Dimension::ratio:
+      break;
+  }
+  return "1";
+}
+
+std::optional<double> number_of(const std::optional<Quantity>& q) {
+  return q ? std::optional(q->v) : std::nullopt;
+}
+
 FieldRow value_row(const AnyValue& v, Origin otherwise) {
   FieldRow row;
   row.value = text_or(v.value, v.dimension, "unknown");
@@ -27,6 +57,10 @@ FieldRow value_row(const AnyValue& v, Origin otherwise) {
   row.method = v.method;
   row.ref = v.ref;
   row.note = v.note;
+  row.unit = base_unit(v.dimension, v.value ? v.value->clock : "");
+  row.number = number_of(v.value);
+  row.low = number_of(v.low);
+  row.high = number_of(v.high);
   return row;
 }
 

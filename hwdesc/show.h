@@ -1,6 +1,7 @@
 // A profile as rows, one per leaf that is not at its default, for `profile show` and diff.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ struct FieldRow {
   std::string interval;  // "low .. high", empty when not known
   std::string origin;    // of a quantity: its own or the profile's default; empty for words
   std::string method, ref, note;
+  // Of a quantity, in its base unit: "B", "B/s", "B/cycle@core", ...; "1" of counts and ratios,
+  // empty for words. nullopt: unknown.
+  std::string unit;
+  std::optional<double> number, low, high;
   bool operator==(const FieldRow&) const = default;
 };
 

@@ -103,6 +103,19 @@ int threads_of(const Target& target) {
   return std::max(1, width);
 }
 
+bool is_scratchpad(const MemoryLevel& l) {
+  return l.managed == Managed::explicit_ && l.per != "device" && l.per != "host";
+}
+
+bool copies_overlap(const Profile& profile) {
+  return std::any_of(profile.movers.begin(), profile.movers.end(), [&](const Mover& mover) {
+    return mover.async == Fact::yes &&
+           std::any_of(profile.memory.begin(), profile.memory.end(), [&](const MemoryLevel& l) {
+             return l.name == mover.to && is_scratchpad(l);
+           });
+  });
+}
+
 Result<Target> select_target(const Profile& profile, std::string_view api_name,
                              std::string_view dialect_yaml) {
   Target target;

@@ -34,6 +34,12 @@ struct Target {
 // lanes are threads, else 1.
 int threads_of(const Target& target);
 
+// Memory of a unit that code copies into.
+bool is_scratchpad(const MemoryLevel& level);
+
+// Does one of `movers` copy into a scratchpad while its unit computes?
+bool copies_overlap(const Profile& profile);
+
 // Text of a dialect file by name; empty: there is none.
 // Errors: the api is not in the profile (names those that are), or its dialect file is wrong.
 // `api_name` empty: the only api, or the first.

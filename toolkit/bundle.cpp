@@ -200,6 +200,12 @@ Diags write_bundle(const Bundle& bundle, const std::string& directory) {
   return parts.diags.empty() ? made->commit() : parts.diags;
 }
 
+std::string api_of_bundle(const std::string& directory) {
+  const Result<Json> manifest = read_manifest(directory);
+  if (!manifest || !manifest->contains("api") || !(*manifest)["api"].is_string()) return "";
+  return (*manifest)["api"].get<std::string>();
+}
+
 Result<Bundle> read_bundle(const std::string& directory, const ReadOptions& options) {
   const Result<Json> manifest = read_manifest(directory);
   if (!manifest) return manifest.diags();

@@ -63,6 +63,9 @@ struct ReadOptions {
 // Errors: no bundle there; a part is missing, unreadable or changed.
 Result<Bundle> read_bundle(const std::string& directory, const ReadOptions& options = {});
 
+// The api of the profile that a bundle was compiled for; "": no bundle there, or it does not say.
+std::string api_of_bundle(const std::string& directory);
+
 // A C header with name, shape, type and size of every input and output.
 std::string print_header(const Bundle& bundle);
 

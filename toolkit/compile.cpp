@@ -8,9 +8,7 @@
 
 #include "codegen/dialect.h"
 #include "codegen/render.h"
-#include "compiler/import/import_onnx.h"
 #include "lower/lower.h"
-#include "support/files/files.h"
 #include "support/quantity.h"
 #include "toolkit/devices.h"
 #include "toolkit/packing.h"
@@ -84,21 +82,12 @@ Diags build_kernels(Bundle& bundle, std::span<const ir::Kernel> kernels,
   return {};
 }
 
-Result<compiler::Compiled> choose(const ir::Graph& graph, const hwdesc::Target& target,
-                                  const CompileOptions& options) {
-  compiler::Options o;
-  o.keep = options.keep;
-  o.cancel = options.cancel;
-  o.progress = [&](int done, int total, const std::string& what) {
-    report(options.progress, done, total, what);
-  };
-  return compiler::compile(graph, target, o);
-}
-
 Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOptions& options) {
-  if (!target.dialect.known) {
-    bundle.no_kernels = "no dialect file '" + target.api.dialect +
-                        "' that prints kernels for the lanes of this chip";
+  bundle.no_kernels = why_no_kernels(target);
+  if (!bundle.no_kernels.empty()) {
+    Diag note = error("kernels were not printed, not built: " + bundle.no_kernels);
+    note.severity = Severity::note;
+    bundle.notes = {note};
     return {};
   }
   const Result<std::vector<ir::Kernel>> kernels = lower_plan(bundle.plan, target);
@@ -111,15 +100,9 @@ Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOpt
 
 }  // namespace
 
-Result<ir::Graph> read_model(const std::string& path, const CompileOptions& options) {
-  const Result<std::vector<std::byte>> bytes = read_bytes(path);
-  if (!bytes) return bytes.diags();
-  import::OnnxOptions o;
-  o.dims = options.dims;
-  return import::import_onnx(*bytes, path, o);
-}
-
 Result<ir::Graph> operator_model(const std::string& text) { return compiler::parse_operator(text); }
+
+std::vector<std::string> operator_names() { return compiler::operator_names(); }
 
 Result<std::vector<ir::Kernel>> lower_plan(const ir::Plan& plan, const hwdesc::Target& target) {
   std::vector<ir::Kernel> kernels;
@@ -152,12 +135,33 @@ Diags room_for(const ir::Plan& plan, const hwdesc::Profile& profile) {
 
 }  // namespace
 
+std::string why_no_kernels(const hwdesc::Target& target) {
+  if (target.dialect.known) return "";
+  if (target.api.name.empty()) return "the profile has no api";
+  return "no dialect file '" + target.api.dialect +
+         "' that prints kernels for the lanes of this chip";
+}
+
+Result<compiler::Compiled> choose_programs(const ir::Graph& graph, const hwdesc::Target& target,
+                                           const CompileOptions& options) {
+  compiler::Options o;
+  o.keep = options.keep;
+  o.cancel = options.cancel;
+  o.progress = [&](int done, int total, const std::string& what) {
+    report(options.progress, done, total, what);
+  };
+  Result<compiler::Compiled> compiled = compiler::compile(graph, target, o);
+  if (!compiled) return compiled;
+  if (Diags diags = room_for(compiled->plan, target.profile); !diags.empty()) return diags;
+  return compiled;
+}
+
 Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
                               const CompileOptions& options) {
   const Result<hwdesc::Target> target = target_of(profile, options.api);
   if (!target) return target.diags();
   const auto start = std::chrono::steady_clock::now();
-  Result<compiler::Compiled> compiled = choose(graph, *target, options);
+  Result<compiler::Compiled> compiled = choose_programs(graph, *target, options);
   if (!compiled) return compiled.diags();
   Bundle bundle;
   bundle.plan_s = seconds_since(start);
@@ -168,7 +172,6 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
   bundle.estimates = std::move(compiled->estimates);
   bundle.total = std::move(compiled->total);
   bundle.weights = pack_weights(bundle.plan, compiled->constants);
-  if (const Diags diags = room_for(bundle.plan, profile); !diags.empty()) return diags;
   const Diags diags = add_kernels(bundle, *target, options);
   if (!diags.empty()) return diags;
   return bundle;

@@ -13,8 +13,9 @@
 namespace assay::toolkit {
 
 struct CompileOptions {
-  std::string api;                      // of the profile; "": its first
-  std::map<std::string, int64_t> dims;  // values of symbolic dimensions
+  std::string api;                                     // of the profile; "": its first
+  std::map<std::string, int64_t> dims;                 // values of symbolic dimensions
+  std::map<std::string, std::vector<int64_t>> shapes;  // of a model's inputs
   // Best programs per operator that are lowered, so that their counts are exact.
   int keep = compiler::Options{}.keep;
   bool build = true;      // run the kernel compiler now if a device here runs this api
@@ -23,12 +24,28 @@ struct CompileOptions {
   const CancelToken* cancel = nullptr;
 };
 
-// What to compile: an ONNX file or an operator such as `matmul m=1000 n=777 k=513`.
-Result<ir::Graph> read_model(const std::string& path, const CompileOptions& options);
-Result<ir::Graph> operator_model(const std::string& text);
+struct Model {
+  ir::Graph graph;
+  Diags notes;  // what is computed otherwise than the model says
+};
 
-// Errors: the compiler's; a kernel that does not build. An unknown dialect is no error: the bundle
-// has no kernels and says why. A device that can not build now is a note.
+// What to compile: an ONNX file, with the weights beside it, or an operator such as
+// `matmul m=1000 n=777 k=513`. Errors: the importer's; a file of weights that can not be read or
+// lies outside of the model's folder.
+Result<Model> read_model(const std::string& path, const CompileOptions& options);
+Result<ir::Graph> operator_model(const std::string& text);
+std::vector<std::string> operator_names();
+
+// Why the target's api can not print kernels; "": it can.
+std::string why_no_kernels(const hwdesc::Target& target);
+
+// Chooses the programs of a plan; prints and builds nothing. Errors: the compiler's; a chip without
+// room for the plan.
+Result<compiler::Compiled> choose_programs(const ir::Graph& graph, const hwdesc::Target& target,
+                                           const CompileOptions& options);
+
+// Errors: those of choose_programs; a kernel that does not build. An unknown dialect is no error:
+// the bundle has no kernels and says why. A device that can not build now is a note.
 Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
                               const CompileOptions& options);
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "codegen/dialect.h"
+#include "hwdesc/check.h"
 #include "hwdesc/library.h"
 #include "hwdesc/override.h"
 #include "hwdesc/parse.h"
 #include "hwdesc/print.h"
+#include "model/machine.h"
 #include "support/edit_distance.h"
 #include "support/files/files.h"
 
@@ -131,6 +133,23 @@ Result<hwdesc::Profile> apply_overrides(hwdesc::Profile profile,
 
 std::string print_profile_text(const hwdesc::Profile& profile) {
   return hwdesc::print_profile(profile);
+}
+
+Diags check_profile(const hwdesc::Profile& profile) {
+  Diags out = hwdesc::check(profile);
+  if (has_error(out)) return out;
+  std::vector<std::string> apis;
+  for (const hwdesc::Api& a : profile.apis) apis.push_back(a.name);
+  if (apis.empty()) apis.emplace_back();
+  for (const std::string& api : apis) {
+    const Result<hwdesc::Target> target = target_of(profile, api);
+    const Result<model::Machine> machine =
+        target ? model::prepare(*target) : Result<model::Machine>(target.diags());
+    if (machine) continue;
+    for (const Diag& d : machine.diags())
+      if (std::find(out.begin(), out.end(), d) == out.end()) out.push_back(d);
+  }
+  return out;
 }
 
 Result<hwdesc::Target> target_of(const hwdesc::Profile& profile, const std::string& api) {

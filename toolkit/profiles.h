@@ -32,6 +32,9 @@ std::string print_profile_text(const hwdesc::Profile& profile);  // canonical
 Result<hwdesc::Profile> parse_profile_text(const std::string& text, const std::string& file,
                                            const LoadProfileOptions& options = {});
 
+// hwdesc::check, and what predicting for each of its apis refuses.
+Diags check_profile(const hwdesc::Profile& profile);
+
 // The profile's api (`api` empty: the first) with its dialect from the library.
 Result<hwdesc::Target> target_of(const hwdesc::Profile& profile, const std::string& api);
 

@@ -1,14 +1,20 @@
 #include "toolkit/simulate.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "hwdesc/print.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "model/machine.h"
 #include "simulator/estimate.h"
 #include "support/files/files.h"
+#include "support/yaml.h"
 #include "toolkit/bundle.h"
 #include "toolkit/calibration.h"
+#include "toolkit/compile.h"
 #include "toolkit/profiles.h"
 
 namespace assay::toolkit {
@@ -65,8 +71,17 @@ Result<hwdesc::Target> recorded(hwdesc::Target target) {
   return target;
 }
 
-Result<hwdesc::Target> target_for(const hwdesc::Profile& profile, const SimulateOptions& options) {
-  Result<hwdesc::Target> target = target_of(profile, options.api);
+// Of a bundle on its own profile, the api that it was compiled for.
+std::string api_for(const std::string& path, const hwdesc::Profile& profile,
+                    const SimulateOptions& options) {
+  if (!options.api.empty() || !directory_exists(path)) return options.api;
+  const Result<hwdesc::Profile> own = profile_of_bundle(path);
+  return own && own->name == profile.name ? api_of_bundle(path) : "";
+}
+
+Result<hwdesc::Target> target_for(const std::string& path, const hwdesc::Profile& profile,
+                                  const SimulateOptions& options) {
+  Result<hwdesc::Target> target = target_of(profile, api_for(path, profile, options));
   return target && options.recorded ? recorded(std::move(*target)) : target;
 }
 
@@ -75,27 +90,129 @@ bool is_plan(const std::string& text) {
   return text.find("schema: assay/plan/") != std::string::npos;
 }
 
+// What is refused of a program, at the key of its text that says it.
+Diags placed(const Diags& diags, const std::string& text, const std::string& file) {
+  static constexpr std::pair<const char*, const char*> kKeys[] = {
+      {"instruction", "matrix instruction"},
+      {"pipeline_stages", "pipeline_stages"},
+      {"split_k", "split-k"},
+      {"staging", "staged"}};
+  const Result<yaml::Document> doc = yaml::parse(text, file);
+  Diags out;
+  for (Diag d : diags) {
+    d.file = file;
+    for (const auto& [key, word] : kKeys)
+      if (const yaml::Node* at = doc ? doc->root.find(key) : nullptr;
+          at != nullptr && d.message.find(word) != std::string::npos) {
+        d = yaml::error_at(*doc, *at, d.message, d.hint);
+        break;
+      }
+    out.push_back(std::move(d));
+  }
+  return out;
+}
+
+Diag noted(Severity severity, std::string message, std::string hint = "") {
+  Diag d = error(std::move(message), std::move(hint));
+  d.severity = severity;
+  return d;
+}
+
+std::string directory_of(const std::string& path) {
+  if (directory_exists(path)) return path;
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+// The profile beside a plan, that its programs were chosen for.
+std::optional<hwdesc::Profile> chosen_for(const std::string& path) {
+  Result<hwdesc::Profile> own = profile_of_bundle(directory_of(path));
+  return own ? std::optional(std::move(*own)) : std::nullopt;
+}
+
+constexpr const char* kRechoose = "`--rechoose` chooses a bundle's programs for this profile";
+
+// Programs chosen for another chip may need what this one lacks: the first reason, and how many.
+Diags unpriceable(const ir::Plan& plan, const hwdesc::Target& target,
+                  const std::optional<hwdesc::Profile>& own, const std::string& file) {
+  std::string first;
+  int count = 0;
+  for (const ir::Program& p : plan.programs)
+    if (const Diags why = lower::unpriceable(p, target); !why.empty() && ++count == 1)
+      first = why[0].message;
+  if (count == 0) return {};
+  Diag d =
+      error(fmt::format("{} of {} programs{} can not run on {}: {}", count, plan.programs.size(),
+                        own ? ", chosen for " + own->name + "," : "", target.profile.name, first),
+            kRechoose);
+  d.file = file;
+  return {d};
+}
+
+// Whose programs these are, where they are not this profile's.
+void note_origin(const hwdesc::Profile& own, const hwdesc::Profile& profile, Simulation& out) {
+  out.chosen_for = own.name;
+  if (own.name != profile.name)
+    out.notes.push_back(noted(Severity::warning,
+                              "the programs were chosen for " + own.name + ", not for " +
+                                  profile.name + ", which may run others much faster",
+                              kRechoose));
+  else if (hwdesc::hash_of(own) != hwdesc::hash_of(profile))
+    out.notes.push_back(noted(
+        Severity::note,
+        "the programs were chosen for " + own.name + " with other values than these", kRechoose));
+}
+
+Result<Simulation> rechosen(const std::string& path, const hwdesc::Target& target,
+                            const model::Machine& machine, const SimulateOptions& options) {
+  if (!directory_exists(path))
+    return error("--rechoose needs the directory of a bundle, which holds the model's graph");
+  const Result<Bundle> bundle = read_bundle(path);
+  if (!bundle) return bundle.diags();
+  CompileOptions choose;
+  choose.progress = options.progress;
+  choose.cancel = options.cancel;
+  const Result<compiler::Compiled> compiled = choose_programs(bundle->graph, target, choose);
+  if (!compiled) return compiled.diags();
+  Simulation out = simulate_plan(compiled->plan, machine);
+  out.chosen_for = target.profile.name;
+  return out;
+}
+
+Result<Simulation> as_it_stands(const std::string& path, const hwdesc::Target& target,
+                                const model::Machine& machine, const SimulateOptions& options) {
+  const std::string file = directory_exists(path) ? path + "/" + kPlanFile : path;
+  const Result<std::string> text = read_text(file);
+  if (!text) return text.diags();
+  if (!is_plan(*text)) {
+    const Result<ir::Program> program = ir::parse_program(*text, file);
+    if (!program) return program.diags();
+    const Diags refused = lower::unpriceable(*program, target);
+    if (!refused.empty()) return placed(refused, *text, file);
+    return simulate_program(*program, machine, target, options.cold);
+  }
+  const Result<ir::Plan> plan = ir::parse_plan(*text, file);
+  if (!plan) return plan.diags();
+  const std::optional<hwdesc::Profile> own = chosen_for(path);
+  if (Diags refused = unpriceable(*plan, target, own, file); !refused.empty()) return refused;
+  Simulation out = simulate_plan(*plan, machine);
+  if (own) note_origin(*own, target.profile, out);
+  return out;
+}
+
 }  // namespace
 
 Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& profile,
                             const SimulateOptions& options) {
-  const std::string file = directory_exists(path) ? path + "/" + kPlanFile : path;
-  const Result<std::string> text = read_text(file);
-  if (!text) return text.diags();
-  const Result<hwdesc::Target> target = target_for(profile, options);
+  const Result<hwdesc::Target> target = target_for(path, profile, options);
   if (!target) return target.diags();
   const Result<model::Machine> machine = model::prepare(*target);
   if (!machine) return machine.diags();
-  Result<Simulation> out = error("");
-  if (is_plan(*text)) {
-    const Result<ir::Plan> plan = ir::parse_plan(*text, file);
-    if (!plan) return plan.diags();
-    out = simulate_plan(*plan, *machine);
-  } else {
-    const Result<ir::Program> program = ir::parse_program(*text, file);
-    if (!program) return program.diags();
-    out = simulate_program(*program, *machine, *target, options.cold);
-  }
+  Result<Simulation> out = options.rechoose ? rechosen(path, *target, *machine, options)
+                                            : as_it_stands(path, *target, *machine, options);
+  if (!out) return out;
+  if (const std::string why = why_no_kernels(*target); !why.empty())
+    out->notes.push_back(noted(Severity::note, "no kernel can be printed: " + why));
   out->profile = profile.name;
   out->api = target->api.name;
   return out;

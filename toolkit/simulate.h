@@ -9,6 +9,7 @@
 #include "ir/plan.h"
 #include "model/estimate.h"
 #include "support/result.h"
+#include "toolkit/progress.h"
 
 namespace assay::toolkit {
 
@@ -16,23 +17,30 @@ using Estimate = model::Estimate;
 
 struct Simulation {
   std::string name, profile, api;
-  std::vector<std::string> steps;    // names
-  std::vector<std::string> labels;   // of the steps, for tables
+  std::string chosen_for;           // profile that a bundle's programs were chosen for; "": unknown
+  std::vector<std::string> steps;   // names
+  std::vector<std::string> labels;  // of the steps, for tables
   std::vector<std::string> classes;  // of each step's program; see calibration.h
   std::vector<Estimate> estimates;   // per step
   Estimate total;
-  Diags notes;  // why no kernel of the program could run there; its counts are closed forms then
+  // Why no kernel of the program could run there, so that its counts are closed forms; that
+  // kernels can not be printed; that the programs were chosen for another chip.
+  Diags notes;
 };
 
 struct SimulateOptions {
-  std::string api;        // of the profile; "": its first
+  std::string api;        // "": the bundle's where the profile is its own, else the first
   bool cold = false;      // of a program: the caches hold nothing of it; else it ran just before
   bool recorded = false;  // one launch of all kernels, recorded as a graph: launch.graph for each
+  bool rechoose = false;  // of a bundle: with programs that are chosen anew, for this profile
+  Progress progress;      // of choosing them
+  const CancelToken* cancel = nullptr;
 };
 
 // `path`: a bundle's directory, a plan.yaml, or a program's YAML. Errors: unreadable; not a plan or
-// program; a profile without what predicting needs; `recorded` where a plan runs within one launch,
-// or where launch.graph is unknown.
+// program; a program that says what no estimate honours (lower::unpriceable); a profile without
+// what predicting needs; `recorded` where a plan runs within one launch, or where launch.graph is
+// unknown; `rechoose` without a bundle, and those of choose_programs.
 Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& profile,
                             const SimulateOptions& options);
 

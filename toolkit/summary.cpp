@@ -115,6 +115,7 @@ Json to_json(const Summary& s) {
     if (o.as_it_ran) operators.back()["as_it_ran"] = to_json(*o.as_it_ran);
   }
   Json out = {{"model", s.model}, {"device", s.device}};
+  if (!s.inputs.empty()) out["inputs"] = s.inputs;
   out["verified"] = s.verdict ? Json(s.verdict->verified) : Json(nullptr);
   out["max_relative_error"] =
       s.verdict ? number_or_null(s.verdict->max_relative_error) : Json(nullptr);

@@ -30,7 +30,8 @@ struct RecordedSummary {
 
 struct Summary {
   std::string model, device;
-  std::optional<Verdict> verdict;  // nullopt: not checked
+  std::vector<std::string> inputs;  // what was drawn (describe_inputs); empty: they were given
+  std::optional<Verdict> verdict;   // nullopt: not checked
   double predicted_s = 0, low_s = 0, high_s = 0;
   Times measured;
   double kept_waiting = 0;  // as in RunResult, like the next two

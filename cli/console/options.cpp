@@ -130,7 +130,7 @@ std::string Options::help() const {
   for (const CLI::Option* o : app_->get_options()) {
     std::string text = o->get_description();
     if (!o->get_default_str().empty()) text += fmt::format(" (default {})", o->get_default_str());
-    out += fmt::format("  {:<24} {}\n", first_column(*o), text);
+    out += fmt::format("  {:<{}} {}\n", first_column(*o), kHelpColumn - 3, text);
   }
   out += "\nexamples:\n";
   for (std::string_view example : command_.examples)

@@ -29,7 +29,7 @@ std::string bar(int64_t done, int64_t total) {
 void print_diags(const Diags& diags) {
   if (diags.empty()) return;
   std::fflush(stdout);
-  fmt::print(stderr, "{}", render(diags));
+  fmt::print(stderr, "{}", render_kinds(diags));
 }
 
 void print_json(const nlohmann::ordered_json& json) { fmt::print("{}\n", json.dump(2)); }

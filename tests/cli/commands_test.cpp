@@ -36,7 +36,10 @@ TEST(Commands, Profiles) {
   const Outcome set = run_assay(
       {"profile", "show", kProfile, "--set", "topology.unit.count=7", "--format", "json"});
   ASSERT_EQ(set.code, 0) << set.err;
-  EXPECT_THAT(set.out, HasSubstr("\"value\": \"7\""));
+  for (const json& row : json::parse(set.out))
+    if (row["path"] == "topology.unit.count") {
+      EXPECT_EQ(row["value"], 7);
+    }
 }
 
 TEST(Commands, ShownYamlIsAProfile) {
@@ -98,7 +101,9 @@ TEST(Commands, CompileRunCheckSummary) {
                                 cache);
   ASSERT_EQ(run.code, 0) << run.err << run.out;
   EXPECT_THAT(run.out, HasSubstr("verified"));
+  EXPECT_THAT(run.out, HasSubstr("\na: uniform in (-1, 1)\nb: uniform in (-1, 1)\n"));
   const json s = json::parse(std::ifstream(summary));
+  EXPECT_EQ(s["inputs"].size(), 2U);
   EXPECT_TRUE(s["verified"].get<bool>());
   EXPECT_LT(s["max_relative_error"].get<double>(), 1e-5);
   EXPECT_GT(s["measured_s"].get<double>(), 0);
@@ -126,6 +131,8 @@ TEST(Commands, SimulateAForeignChip) {
       run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", "gc2", "-o", bundle});
   ASSERT_EQ(compiled.code, 0) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("kernels were not printed"));
+  EXPECT_THAT(compiled.err, HasSubstr("note: kernels were not printed, not built: no dialect file "
+                                      "'poplar'"));
   const Outcome as_is = run_assay({"simulate", bundle, "--format", "json"});
   const Outcome faster =
       run_assay({"simulate", bundle, "--set", "memory.*.bandwidth*=2", "--format", "json"});
@@ -134,6 +141,112 @@ TEST(Commands, SimulateAForeignChip) {
   EXPECT_LE(json::parse(faster.out)["total"]["seconds"].get<double>(),
             json::parse(as_is.out)["total"]["seconds"].get<double>());
   EXPECT_EQ(run_assay({"simulate", bundle, "--explain"}).code, 0);
+  EXPECT_THAT(as_is.err, HasSubstr("note: no kernel can be printed: no dialect file 'poplar'"));
+}
+
+// A plan for two cores leaves a GPU idle.
+TEST(Commands, SimulateSaysWhosePlanItIs) {
+  const ScratchDirectory dir;
+  const std::string bundle = dir.at("cpu"), op = "relu n=4194304", gpu = "h100-sxm5-80gb";
+  const Outcome cpu =
+      run_assay({"compile", "--op", op, "--profile", kProfile, "--no-build", "-o", bundle});
+  ASSERT_EQ(cpu.code, 0) << cpu.err;
+  const auto simulated = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"simulate", bundle, "--format", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome o = run_assay(words);
+    EXPECT_EQ(o.code, 0) << o.err;
+    return std::pair(json::parse(o.out), o.err);
+  };
+  const auto [own, silent] = simulated({});
+  EXPECT_EQ(own["chosen_for"], own["profile"]);
+  EXPECT_EQ(silent, "");
+  const auto [foreign, warning] = simulated({"--profile", gpu});
+  EXPECT_EQ(foreign["chosen_for"], "generic-x86-avx512-2core");
+  EXPECT_EQ(foreign["profile"], "nvidia-h100-sxm5-80gb");
+  EXPECT_THAT(warning, HasSubstr("warning: the programs were chosen for generic-x86-avx512-2core, "
+                                 "not for nvidia-h100-sxm5-80gb"));
+  EXPECT_THAT(warning, HasSubstr("`--rechoose`"));
+  EXPECT_THAT(run_assay({"simulate", bundle, "--profile", gpu}).out,
+              HasSubstr("on nvidia-h100-sxm5-80gb, programs chosen for generic-x86-avx512-2core"));
+  const auto [chosen, quiet] = simulated({"--profile", gpu, "--rechoose"});
+  EXPECT_EQ(chosen["chosen_for"], "nvidia-h100-sxm5-80gb");
+  EXPECT_EQ(quiet, "");
+  EXPECT_LT(10 * chosen["total"]["seconds"].get<double>(),
+            foreign["total"]["seconds"].get<double>());
+  // The same programs and time as those of a bundle for that chip.
+  const std::string other = dir.at("gpu");
+  ASSERT_EQ(run_assay({"compile", "--op", op, "--profile", gpu, "--no-build", "-o", other}).code,
+            0);
+  EXPECT_EQ(json::parse(run_assay({"simulate", other, "--format", "json"}).out)["total"],
+            chosen["total"]);
+  // Its packed panels are larger than the scratchpad there.
+  const std::string staged = dir.at("staged");
+  ASSERT_EQ(run_assay({"compile", "--op", "matmul m=2048 n=2048 k=2048", "--profile", kProfile,
+                       "--no-build", "-o", staged})
+                .code,
+            0);
+  const Outcome refused = run_assay({"simulate", staged, "--profile", gpu});
+  EXPECT_EQ(refused.code, 2) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("chosen for generic-x86-avx512-2core, can not run on "
+                                     "nvidia-h100-sxm5-80gb: "));
+  EXPECT_THAT(refused.err, HasSubstr("`--rechoose`"));
+  EXPECT_EQ(run_assay({"simulate", staged, "--profile", gpu, "--rechoose"}).code, 0);
+  const auto [changed, note] = simulated({"--set", "memory.dram.bandwidth*=2"});
+  EXPECT_THAT(note, HasSubstr("note: the programs were chosen for generic-x86-avx512-2core with "
+                              "other values than these"));
+  const Outcome no_graph =
+      run_assay({"simulate", bundle + "/plan.yaml", "--profile", gpu, "--rechoose"});
+  EXPECT_EQ(no_graph.code, 2);
+  EXPECT_THAT(no_graph.err, HasSubstr("--rechoose needs the directory of a bundle"));
+}
+
+// What a program says and nothing honours is refused where it stands.
+TEST(Commands, SimulateRefusesWhatItCanNotPrice) {
+  const ScratchDirectory dir;
+  const std::string text = R"yaml(schema: assay/program/1
+name: mm
+graph:
+  name: mm
+  tensors: {a: f32 64x64, b: f32 64x64, c: f32 64x64}
+  inputs: [a, b]
+  outputs: [c]
+  nodes:
+    - {name: mm, op: matmul, out: "c[m, n]", axes: {m: 64, n: 64, k: 64}, combine: sum,
+       body: "a[m, k] * b[k, n]"}
+tiles:
+  - {memory: l1, extent: {m: 64, n: 64, k: 64}, order: [m, n]}
+  - {memory: registers, extent: {m: 4, n: 32, k: 1}, order: [m, n, k]}
+vector: {axis: n, width: 32}
+)yaml";
+  const auto outcome = [&](const std::string& more, const char* profile) {
+    std::ofstream(dir.at("p.yaml")) << text << more;
+    return run_assay({"simulate", dir.at("p.yaml"), "--profile", profile});
+  };
+  EXPECT_EQ(outcome("", "h100-sxm5-80gb").code, 0);
+  const Outcome unknown = outcome("instruction: banana\n", "h100-sxm5-80gb");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err,
+              HasSubstr("p.yaml:15:14: error: mm: there is no matrix instruction 'banana'"));
+  const Outcome known = outcome("instruction: sm80.mma.m16n8k16.f16.f32\n", "h100-sxm5-80gb");
+  EXPECT_EQ(known.code, 2);
+  EXPECT_THAT(known.err, HasSubstr("is not supported in programs"));
+  const std::string staged = "staging: [{read: 1, level: 0, layout: \"[0, 1]\"}]\n";
+  EXPECT_EQ(outcome(staged + "pipeline_stages: 2\n", "h100-sxm5-80gb").code, 0);
+  const Outcome no_mover = outcome(staged + "pipeline_stages: 2\n", "v100-pcie-16gb");
+  EXPECT_EQ(no_mover.code, 2);
+  EXPECT_THAT(no_mover.err, HasSubstr("p.yaml:16:18: error: mm: pipeline_stages 2: "
+                                      "nvidia-v100-pcie-16gb has no mover"));
+  std::ofstream(dir.at("tiny.yaml"))
+      << "schema: assay/profile/1\nname: tiny\nextends: hypothetical/every-field\n"
+         "overrides: [memory.shared.capacity=15 KiB]\n";
+  EXPECT_EQ(outcome(staged, "every-field").code, 0);
+  const Outcome too_large = outcome(staged, dir.at("tiny.yaml").c_str());
+  EXPECT_EQ(too_large.code, 2);
+  EXPECT_THAT(too_large.err, HasSubstr("p.yaml:15:10: error: mm: staged copies of 16384 B exceed "
+                                       "the 15360 B of group memory"));
+  EXPECT_THAT(outcome(staged + "split_k: 2\n", "h100-sxm5-80gb").err,
+              HasSubstr("split-k is not supported"));
 }
 
 // Kernels for a chip without a driver here are printed; a note says that they were not built.
