@@ -58,6 +58,8 @@ def seconds_of_onnxruntime(model, options):
             "--no-spinning",
             "--time",
             str(options.repeat),
+            *(f"--dim={d}" for d in options.dim),
+            *(f"--shape={s}" for s in options.shape),
         ],
         capture_output=True,
         text=True,
@@ -88,6 +90,8 @@ def main():
     parser.add_argument(
         "--scratch", default=str(ROOT / "build/compare"), help="folder for ONNX Runtime's outputs"
     )
+    parser.add_argument("--dim", action="append", default=[], help="for ONNX Runtime: N=1")
+    parser.add_argument("--shape", action="append", default=[], help="for ONNX Runtime: x=1x3x8x8")
     options = parser.parse_args()
     os.makedirs(options.scratch, exist_ok=True)
     a, b = contestant(options.first, options), contestant(options.second, options)

@@ -6,6 +6,7 @@ Writes into --output-dir:
   reference.json          names, shapes, seed, version
 Inputs are uniform on [-1, 1] by counter_rng.py under the name "input/<name>", so any program can
 make the same ones. In integer inputs, x becomes floor((x + 1) * 50): 0 .. 99, valid as token ids.
+In boolean ones it becomes x > -0.5. --dim and --shape are those of `assay compile`.
 
     reference.py resnet50.onnx --output-dir out
     reference.py resnet50.onnx --output-dir out --time 30 --no-spinning     # prints JSON
@@ -39,18 +40,33 @@ def session_for(model, threads=2, spinning=True):
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def make_inputs(session, seed):
+INTEGERS = {"tensor(int64)": "int64", "tensor(int32)": "int32", "tensor(uint8)": "uint8"}
+FLOATS = {"tensor(double)": "float64", "tensor(float16)": "float16"}
+
+
+def shape_of(value, dims, shapes):
+    """Extents of an input: as given for it, else by the names of its dimensions; others are 1."""
+    if value.name in shapes:
+        return shapes[value.name]
+    known = [extent if isinstance(extent, int) else dims.get(extent, 1) for extent in value.shape]
+    return [max(extent, 1) for extent in known]  # some exporters write -1 for a free dimension
+
+
+def as_type(values, type_name):
+    """Numbers on [-1, 1] as an input's type."""
+    if type_name in INTEGERS:
+        return numpy.minimum(numpy.floor((values + 1) * 50), 99).astype(INTEGERS[type_name])
+    if type_name == "tensor(bool)":
+        return values > -0.5
+    return values.astype(FLOATS.get(type_name, "float32"))
+
+
+def make_inputs(session, seed, dims={}, shapes={}):
     inputs = {}
     for v in session.get_inputs():
-        shape = [
-            extent if isinstance(extent, int) else 1 for extent in v.shape
-        ]  # a free dimension is batch 1
+        shape = shape_of(v, dims, shapes)
         data = counter_rng.uniform(seed, "input/" + v.name, int(numpy.prod(shape)))
-        values = numpy.frombuffer(data, "<f4").reshape(shape)
-        integer = v.type == "tensor(int64)"
-        inputs[v.name] = (
-            numpy.minimum(numpy.floor((values + 1) * 50), 99).astype("int64") if integer else values
-        )
+        inputs[v.name] = as_type(numpy.frombuffer(data, "<f4").reshape(shape), v.type)
     return inputs
 
 
@@ -70,14 +86,14 @@ def rms(array):
     return float(numpy.sqrt(numpy.mean(numpy.square(array, dtype=numpy.float64))))
 
 
-def activations(path, seed):
+def activations(path, seed, dims={}, shapes={}):
     """{name: array} of every intermediate and output, in node order, and the op that makes each."""
     import onnx
 
     nodes = onnx.load(path, load_external_data=False).graph.node
     session = session_for(with_all_outputs(path))
     names = [v.name for v in session.get_outputs()]
-    inputs = make_inputs(session, seed)
+    inputs = make_inputs(session, seed, dims, shapes)
     arrays = dict(zip(names, session.run(names, inputs)))
     makers = {}
     for n in nodes:
@@ -151,6 +167,13 @@ def timings(session, inputs, runs):
     }
 
 
+def assignment(text):
+    name, equals, value = text.rpartition("=")
+    if not equals:
+        sys.exit(f"reference: '{text}' is not NAME=VALUE")
+    return name, value
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -168,11 +191,22 @@ def main():
     parser.add_argument(
         "--all-tensors", metavar="DIR", help="write every intermediate as .npy, with index.json"
     )
+    parser.add_argument(
+        "--dim", action="append", default=[], metavar="N=1", help="a symbolic dimension; default 1"
+    )
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=1x3x48x192", help="an input's extents"
+    )
     options = parser.parse_args()
 
     os.makedirs(options.output_dir, exist_ok=True)
     session = session_for(options.model, options.threads, not options.no_spinning)
-    inputs = make_inputs(session, options.seed)
+    dims = {name: int(value) for name, value in map(assignment, options.dim)}
+    shapes = {
+        name: [int(extent) for extent in value.split("x") if extent]
+        for name, value in map(assignment, options.shape)
+    }
+    inputs = make_inputs(session, options.seed, dims, shapes)
     names = [v.name for v in session.get_outputs()]
     outputs = dict(zip(names, session.run(names, inputs)))
     summary = {
@@ -190,7 +224,7 @@ def main():
     with open(os.path.join(options.output_dir, "reference.json"), "w") as out:
         json.dump(summary, out, indent=1)
     if options.all_tensors:
-        dump(options.all_tensors, *activations(options.model, options.seed))
+        dump(options.all_tensors, *activations(options.model, options.seed, dims, shapes))
     return 0
 
 

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // More would make progress and cancellation coarse; fewer would start the compiler too often.
-constexpr size_t kMostKernelsPerUnit = 8;
+constexpr size_t kMostKernelsPerUnit = 20;
 
 struct TranslationUnit {
   std::vector<size_t> kernels;  // positions in the request

@@ -23,6 +23,7 @@ std::optional<Compiler> try_compiler(const std::string& name) {
 
 }  // namespace
 
+// None assumes finite numbers: docs/validating.md, special values.
 std::vector<std::string> Compiler::flags(const std::string& optimization) const {
   std::vector<std::string> f = {"-std=c++17",
                                 optimization,
@@ -47,7 +48,9 @@ std::vector<std::string> Compiler::flags(const std::string& optimization) const 
   if (clang)
     f.insert(f.end(), {"-fno-vectorize", "-fno-slp-vectorize"});
   else
-    f.insert(f.end(), {"-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns"});
+    f.insert(f.end(),
+             {"-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns",
+              "-fno-tree-loop-distribution", "-fno-loop-interchange", "-fno-tree-bit-ccp"});
   return f;
 }
 

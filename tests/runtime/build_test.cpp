@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
@@ -116,6 +117,46 @@ TEST(Build, a_compile_error_names_kernel_and_log) {
                     HasSubstr("kernel 'second' does not compile: "), HasSubstr("gave exit code 1"),
                     HasSubstr("-O")));
   EXPECT_EQ(files_in(host.folder() / "entries"), 0);
+}
+
+std::vector<Kernel> shifts(int n) {
+  std::vector<Kernel> out;
+  for (int i = 0; i < n; ++i) out.push_back(shifted("k" + std::to_string(i), i));
+  return out;
+}
+
+TEST(Build, a_shared_binary_serves_each_of_its_kernels) {
+  Host host;
+  const std::vector<Kernel> kernels = shifts(40);
+  host.load(kernels);
+  EXPECT_LE(files_in(host.folder() / "libraries"), std::max(2, host.device().info().units));
+  for (const Kernel& k : kernels) EXPECT_EQ(host.load({k})->build_seconds(), 0) << k.name;
+}
+
+// A compiler that dies of one kernel's text, as by a fault of its own.
+TEST(Build, a_kernel_that_fails_among_many_is_found_and_the_others_are_kept) {
+  Host host;
+  fs::create_directories(host.folder());
+  const fs::path compiler = host.folder() / "compiler";
+  std::ofstream(compiler)
+      << "#!/bin/sh\n"
+         "for a; do case $a in *.cpp) grep -q '777\\.' $a && exit 9 ;; esac; done\n"
+         "exec c++ \"$@\"\n";
+  fs::permissions(compiler, fs::perms::owner_all);
+  std::vector<Kernel> kernels = shifts(40);
+  kernels[11] = shifted("culprit", 777);
+  const Environment chosen("CXX", compiler.c_str());
+  auto device = open("cpu:0");
+  ASSERT_TRUE(device.ok());
+  const auto m = (*device)->load(kernels, {}, host.options());
+  ASSERT_FALSE(m.ok());
+  ASSERT_EQ(m.diags().size(), 1u) << render(m.diags());
+  EXPECT_THAT(m.diags()[0].message, AllOf(HasSubstr("kernel 'culprit' does not compile: "),
+                                          HasSubstr("gave exit code 9")));
+  kernels.erase(kernels.begin() + 11);
+  const auto rest = (*device)->load(kernels, {}, host.options());
+  ASSERT_TRUE(rest.ok()) << render(rest.diags());
+  EXPECT_EQ((*rest)->build_seconds(), 0);
 }
 
 TEST(Build, what_the_dialect_can_not_spell_names_the_kernel) {
