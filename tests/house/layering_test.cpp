@@ -47,8 +47,8 @@ const std::vector<Row>& house() {
           "walk.h", "words.h"}},
         {"ir",
          {"support"},
-         {"dtype.h", "element.h", "graph.h", "kernel.h", "label.h", "layout.h", "limits.h",
-          "matrix.h", "plan.h", "program.h"}},
+         {"apply_kind.h", "dtype.h", "element.h", "graph.h", "kernel.h", "label.h", "layout.h",
+          "limits.h", "matrix.h", "plan.h", "program.h"}},
         {"lower", base, {"count.h", "early_loads.h", "legal.h", "lower.h", "nest.h"}},
         // The prediction wing.
         {"model",
@@ -70,9 +70,9 @@ const std::vector<Row>& house() {
         // Both wings.
         {"toolkit",
          prediction + devices + Words{"probe", "compiler/import", "support/files"},
-         {"calibrate.h", "compile.h", "devices.h", "estimate_json.h", "profile_rates.h",
-          "profiles.h", "run.h", "simulate.h", "summary.h", "validate.h", "validate_plot.h",
-          "validate_score.h", "verify_programs.h"}},
+         {"calibrate.h", "compile.h", "devices.h", "estimate_json.h", "input_ranges.h",
+          "profile_rates.h", "profiles.h", "run.h", "simulate.h", "summary.h", "validate.h",
+          "validate_plot.h", "validate_score.h", "verify_programs.h"}},
         {"cli", base + Words{"support/files", "runtime", "probe", "toolkit", "cli/console"}, {}},
         {"cli/console",
          devices + Words{"probe", "support/files"},
