@@ -16,10 +16,10 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-const std::string kCheckout = ASSAY_SOURCE_DIR;
+const std::string kSources = ASSAY_SOURCE_DIR;
 
 Outcome models(const std::vector<std::string>& arguments) {
-  return run_program(kCheckout + "/scripts/models", arguments);
+  return run_program(kSources + "/scripts/models", arguments);
 }
 
 std::vector<std::string> cells_of(const std::string& line) {
@@ -33,7 +33,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 }
 
 TEST(Models, TheTablePinsTwentyFiveFiles) {
-  std::ifstream in(kCheckout + "/scripts/models.csv");
+  std::ifstream in(kSources + "/scripts/models.csv");
   std::string line;
   std::getline(in, line);
   EXPECT_EQ(line, "model,package,version,file,options");
