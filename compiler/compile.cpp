@@ -68,13 +68,14 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
   const auto faster = [&](const LaidOut& a, const LaidOut& b) { return gains.faster(a, b); };
   if (!m.simt) graph = split_reductions(graph, m.native_width, false, faster);
   LaidOut laid = choose_layouts(std::move(graph), m.simt ? 1 : m.native_width, free_io);
-  if (!m.simt) laid = unblock_narrow_images(std::move(laid), m.native_width, faster);
   if (m.simt) {
     laid = pack_strided_reads(
         std::move(laid), m.native_width,
         [&](const LaidOut& now, const LaidOut& then) { return gains.pack(now, then); });
     laid.graph = split_reductions(laid.graph, m.native_width, true);
     laid = gains.with_sums_split(with_row_major_tensors(std::move(laid)));
+  } else {
+    laid = unblock_narrow_images(std::move(laid), m.native_width, faster);
   }
 
   // Form tile-graphs (epilogues join their reduction), construct, place, schedule.

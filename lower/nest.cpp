@@ -156,6 +156,11 @@ VectorIndex vector_index(std::span<const ir::Index> index, int axis, int width, 
   return out;
 }
 
+std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape,
+                                   const VectorIndex& v) {
+  return ir::stride_of(ir::physical_offset(layout, shape, v.at, v.ranges), v.lane);
+}
+
 std::optional<ir::Condition> shared_condition(const ir::Index& at, int64_t size,
                                               const ir::Range& whole, int lane, int width,
                                               ir::Ranges ranges) {
@@ -175,8 +180,7 @@ std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int
     const std::optional<int64_t> c = ir::stride_of(index[d], axis),
                                  s = lane_stride(layout, shape, static_cast<int>(d), width);
     if (!c) {  // a division or a modulo
-      const VectorIndex v = vector_index(index, axis, width, ranges);
-      return ir::stride_of(ir::physical_offset(layout, shape, v.at, v.ranges), v.lane);
+      return lane_stride(layout, shape, vector_index(index, axis, width, ranges));
     }
     if (!s) return std::nullopt;
     stride += *c * *s;

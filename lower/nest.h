@@ -97,6 +97,10 @@ struct VectorIndex {
 };
 VectorIndex vector_index(std::span<const ir::Index> index, int axis, int width, ir::Ranges ranges);
 
+// Distance in elements between the lanes of such a vector; nullopt: they are not equidistant.
+std::optional<int64_t> lane_stride(const ir::Layout& layout, std::span<const int64_t> shape,
+                                   const VectorIndex& v);
+
 // A condition on a position that all lanes of a vector share, which holds where those inside the
 // tensor are in [0, size). nullopt: lanes differ in that. `lane`: the variable of the lanes;
 // `whole`: the values of the index inside the tensor.

@@ -57,8 +57,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
   if (!r.guarded) return value;
   const ir::Tensor& t = s_.p.graph.tensors[static_cast<size_t>(tensor)];
   const ir::Layout& layout = s_.p.layouts[static_cast<size_t>(tensor)];
-  std::vector<ir::Range> whole;
-  for (const ir::Axis& a : s_.anchor.axes) whole.push_back({0, a.extent - 1});
+  const std::vector<ir::Range> whole = ir::ranges_of(s_.anchor);
   ir::Value g;
   g.op = ir::ValueOp::guard;
   g.lanes = value.lanes;

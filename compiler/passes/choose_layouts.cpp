@@ -15,8 +15,7 @@ std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
   const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
   std::vector<ir::Pad> pad(t.shape.size());
   for (const ir::Node& n : g.nodes) {
-    std::vector<ir::Range> whole;
-    for (const ir::Axis& a : n.axes) whole.push_back({0, a.extent - 1});
+    const std::vector<ir::Range> whole = ir::ranges_of(n);
     for (const ir::Read& r : n.reads) {
       // Only a reduction reads an element often enough for padding to cost less than guards.
       if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none ||

@@ -10,7 +10,8 @@ namespace assay::compiler {
 
 namespace {
 
-constexpr int kChannels = 1;  // the dimension of an image
+constexpr int kChannels = 1;   // the dimension of an image
+constexpr double kBusy = 0.8;  // of a vector's lanes: others are asked about
 
 bool is_blocked(const LaidOut& laid, int tensor) {
   const ir::Layout& l = laid.layouts[static_cast<size_t>(tensor)];
@@ -18,13 +19,14 @@ bool is_blocked(const LaidOut& laid, int tensor) {
                      [](const ir::PhysicalDim& d) { return d.mod > 0; });
 }
 
-// Do vectors along the channels of a convolution idle by a quarter, or mix groups? `data`: a read
+// Do vectors along the channels of a convolution idle, or mix groups? `data`: a read
 // whose elements several filters share.
 bool is_narrow(const ir::Node& n, const ir::Read& data, int64_t block) {
   const int64_t filters = reuse_along(n, data, kChannels), all = n.axes[kChannels].extent;
   if (filters == 1 && all > 1) return false;  // depthwise
   if (filters < all) return filters % block != 0;
-  return 4 * ((all + block - 1) / block * block) > 5 * all;
+  const int64_t lanes = (all + block - 1) / block * block;
+  return static_cast<double>(all) < kBusy * static_cast<double>(lanes);
 }
 
 // The read of the image that a narrow convolution slides over; -1: there is none.

@@ -44,8 +44,8 @@ LaneAccess lane_access(const Problem& p, const ir::Node& n, const ir::Read& r, i
   for (size_t d = 0; d < r.index.size(); ++d)
     if (ir::depends_on(r.index[d], axis) && guards_lanes(p, n, r, d, v, width))
       return LaneAccess::impossible;
-  const std::optional<int64_t> stride = ir::stride_of(
-      ir::physical_offset(p.layouts[t], p.graph.tensors[t].shape, v.at, v.ranges), v.lane);
+  const std::optional<int64_t> stride =
+      lower::lane_stride(p.layouts[t], p.graph.tensors[t].shape, v);
   if (!stride) return LaneAccess::impossible;
   if (*stride == 0) return LaneAccess::broadcast;
   return *stride == 1 ? LaneAccess::contiguous : LaneAccess::strided;

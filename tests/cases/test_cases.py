@@ -5,7 +5,6 @@ that the case gives, and like ONNX Runtime. Skipped without the environment of s
 test_cases.py [Cases.test_NAME...]
 """
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -16,20 +15,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 ASSAY = os.environ.get("ASSAY", os.path.join(ROOT, "build", "bin", "assay"))
 PROFILE = "generic/x86-avx512-2core"
-NEEDED = ("numpy", "onnx", "onnxruntime")
 
-
-def installed():
-    return all(importlib.util.find_spec(p) for p in NEEDED)
-
-
-def enter_venv():
-    """Starts again in the virtual environment if this Python lacks what it has."""
-    venv = os.environ.get("ASSAY_VENV", os.path.join(ROOT, "build", "venv"))
-    python = os.path.join(venv, "bin", "python")
-    if not installed() and os.path.exists(python) and "ASSAY_IN_VENV" not in os.environ:
-        os.environ["ASSAY_IN_VENV"] = "1"
-        os.execv(python, [python] + sys.argv)
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests")]
+from in_venv import enter_venv, skip_unless_installed  # noqa: E402
 
 
 def run(*command):
@@ -88,9 +76,6 @@ def add_tests():
 
 if __name__ == "__main__":
     enter_venv()
-    if not installed():
-        print(f"skipped: {', '.join(NEEDED)} are not all installed (scripts/venv.sh)")
-        sys.exit(77)
-    sys.path.insert(0, HERE)
+    skip_unless_installed()
     add_tests()
     unittest.main()

@@ -160,4 +160,17 @@ struct Builder {
   }
 };
 
+// Do both graphs compute the same outputs?
+inline void expect_same_values(const ir::Graph& g, const ir::Graph& rewritten,
+                               const std::vector<Floats>& inputs) {
+  const auto want = ir::evaluate(g, inputs), got = ir::evaluate(rewritten, inputs);
+  ASSERT_TRUE(want.ok() && got.ok());
+  for (size_t o = 0; o < g.outputs.size(); ++o) {
+    const auto &w = (*want)[static_cast<size_t>(g.outputs[o])],
+               &v = (*got)[static_cast<size_t>(rewritten.outputs[o])];
+    ASSERT_EQ(w.size(), v.size());
+    for (size_t i = 0; i < w.size(); ++i) ASSERT_NEAR(w[i], v[i], 1e-9 * (1 + std::abs(w[i])));
+  }
+}
+
 }  // namespace assay::test

@@ -132,12 +132,15 @@ TEST(Concat, OfWholeVectorsOfChannelsIsCopiedInVectors) {
   const int left = convolution(b, x, 1, 16, 1, rng), right = convolution(b, x, 1, 16, 1, rng);
   b.g.outputs = {convolution(b, b.concat(left, right, 1), 1, 16, 1, rng)};
   const ir::Plan plan = check(b.g, rng, kLanes);
+  int found = 0;
   for (const ir::Step& s : plan.steps) {
     const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
     if (p.graph.nodes[0].op != "concat") continue;
+    ++found;
     EXPECT_EQ(p.vector_width, kLanes);
     EXPECT_EQ(p.vector_axis, 1);
   }
+  EXPECT_EQ(found, 1);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@ runs in the virtual environment of scripts/venv.sh, or is skipped without one. A
 program.
 """
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -15,21 +14,9 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-NEEDED = ("numpy", "onnx", "onnxruntime")
 
-
-def installed():
-    return all(importlib.util.find_spec(p) for p in NEEDED)
-
-
-def enter_venv():
-    """Starts again in the virtual environment if this Python lacks what it has."""
-    folder = os.environ.get("ASSAY_VENV", os.path.join(ROOT, "build", "venv"))
-    python = os.path.join(folder, "bin", "python")
-    if not installed() and os.path.exists(python) and "ASSAY_IN_VENV" not in os.environ:
-        os.environ["ASSAY_IN_VENV"] = "1"
-        os.execv(python, [python] + sys.argv)
-
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from in_venv import enter_venv, installed  # noqa: E402
 
 if __name__ == "__main__":
     enter_venv()

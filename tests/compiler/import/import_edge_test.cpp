@@ -107,6 +107,17 @@ TEST(ImportBatchNormalization, StatisticsOfEachElement) {
   }
 }
 
+void expect_cast(std::span<const std::pair<float, double>> rows, int to) {
+  Floats x;
+  for (const auto& row : rows) x.push_back(row.first);
+  ModelBuilder m;
+  m.input("x", {static_cast<int64_t>(x.size())}, x).output("y");
+  m.node("Cast", {"x"}, {"y"}).set("to", to);
+  const std::vector<double> y = m.run();
+  ASSERT_EQ(y.size(), rows.size());
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], rows[i].second) << rows[i].first;
+}
+
 // Half a unit goes to the even neighbour. Beneath 2^-14 the unit is 2^-24; from 65520 on there is
 // no number.
 TEST(ImportCast, RoundsToF16) {
@@ -127,14 +138,7 @@ TEST(ImportCast, RoundsToF16) {
                                            {0x1.8p-25F, 0x1p-24},
                                            {0x1.8p-24F, 0x1p-23},
                                            {0, 0}};
-  Floats x;
-  for (const auto& row : rows) x.push_back(row.first);
-  const int64_t count = static_cast<int64_t>(x.size());
-  ModelBuilder m;
-  m.input("x", {count}, x).output("y");
-  m.node("Cast", {"x"}, {"y"}).set("to", TensorProto::FLOAT16);
-  const std::vector<double> y = m.run();
-  for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], rows[i].second) << rows[i].first;
+  expect_cast(rows, TensorProto::FLOAT16);
   ModelBuilder none;
   none.input("x", {1}, {NAN}).output("y");
   none.node("Cast", {"x"}, {"y"}).set("to", TensorProto::FLOAT16);
@@ -155,14 +159,7 @@ TEST(ImportCast, RoundsToBf16) {
                                            {0x1p-126F, 0x1p-126},
                                            {0x1.01p-120F, 0x1p-120},
                                            {0, 0}};
-  Floats x;
-  for (const auto& row : rows) x.push_back(row.first);
-  const int64_t count = static_cast<int64_t>(x.size());
-  ModelBuilder m;
-  m.input("x", {count}, x).output("y");
-  m.node("Cast", {"x"}, {"y"}).set("to", TensorProto::BFLOAT16);
-  const std::vector<double> y = m.run();
-  for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], rows[i].second) << rows[i].first;
+  expect_cast(rows, TensorProto::BFLOAT16);
 }
 
 // Two's complement, up to 2^24 in magnitude; constants in 64 bits.
