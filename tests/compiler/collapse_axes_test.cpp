@@ -27,7 +27,7 @@ std::vector<int64_t> shape_of_output(const compiler::Problem& p) {
   return p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])].shape;
 }
 
-void expect_same_values(const compiler::Problem& before, const compiler::Problem& after) {
+void expect_same_results(const compiler::Problem& before, const compiler::Problem& after) {
   ASSERT_EQ(render(ir::verify(after.graph)), "");
   std::mt19937 rng(3);
   std::vector<Floats> inputs;
@@ -44,14 +44,14 @@ TEST(CollapseAxes, RowsAndColumnsUnderA1x1Window) {
   const compiler::Problem p = problem_of("conv n=2 c=3 h=5 w=7 o=4 r=1 s=1"),
                           collapsed = compiler::collapse_axes(p);
   EXPECT_EQ(shape_of_output(collapsed), (std::vector<int64_t>{2, 4, 35}));
-  expect_same_values(p, collapsed);
+  expect_same_results(p, collapsed);
 }
 
 TEST(CollapseAxes, ChannelsAndImagesUnderAPool) {
   const compiler::Problem p = problem_of("avg_pool n=2 c=3 h=6 w=8 r=2 s=2 stride=2 pad=0"),
                           collapsed = compiler::collapse_axes(p);
   EXPECT_EQ(shape_of_output(collapsed), (std::vector<int64_t>{6, 3, 4}));
-  expect_same_values(p, collapsed);
+  expect_same_results(p, collapsed);
 }
 
 TEST(CollapseAxes, AllAxesOfElementwiseNodes) {
@@ -64,7 +64,7 @@ TEST(CollapseAxes, AllAxesOfElementwiseNodes) {
   for (ir::Layout& l : p.layouts) l = ir::row_major(3);
   const compiler::Problem collapsed = compiler::collapse_axes(p);
   EXPECT_EQ(shape_of_output(collapsed), (std::vector<int64_t>{30}));
-  expect_same_values(p, collapsed);
+  expect_same_results(p, collapsed);
 }
 
 TEST(CollapseAxes, NotWhereATensorSplitsPadsOrPacksThem) {
@@ -73,7 +73,7 @@ TEST(CollapseAxes, NotWhereATensorSplitsPadsOrPacksThem) {
                            "transpose rows=4 columns=6"}) {
     const compiler::Problem p = problem_of(text), collapsed = compiler::collapse_axes(p);
     EXPECT_EQ(shape_of_output(collapsed), shape_of_output(p)) << text;
-    expect_same_values(p, collapsed);
+    expect_same_results(p, collapsed);
   }
   EXPECT_EQ(
       shape_of_output(compiler::collapse_axes(problem_of("conv n=2 c=3 h=5 w=7 o=4 r=1 s=1", true)))
