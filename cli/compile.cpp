@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 #include "cli/command.h"
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/model_shapes.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
@@ -22,27 +21,11 @@ using toolkit::Json;
 
 struct Request {
   std::string model, op, profile, output;
-  std::vector<std::string> overrides, dims, shapes;
+  std::vector<std::string> overrides;
+  ModelShapes shapes;
   bool no_build = false;
   toolkit::CompileOptions compile;
 };
-
-// The operators' names, in lines as long as the help's others.
-std::string operator_help() {
-  constexpr size_t kWidth = 68;
-  std::string text = "an operator instead, such as 'matmul m=1000 n=777 k=513'";
-  std::string line;
-  const auto end_line = [&] { text += "\n" + std::string(kHelpColumn, ' ') + line; };
-  for (const std::string& name : toolkit::operator_names()) {
-    if (line.size() + 1 + name.size() > kWidth) {
-      end_line();
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + name;
-  }
-  end_line();
-  return text;
-}
 
 void declare(Options& options, Request& r) {
   options.add_option("MODEL", r.model, ".onnx file");
@@ -55,70 +38,13 @@ void declare(Options& options, Request& r) {
       .required();
   options.add_option("--api", r.compile.api, "api of the profile (default: its first)")
       .type_name("NAME");
-  options.add_option("--dim", r.dims, "value of a symbolic dimension, `N=1`; repeatable")
-      .type_name("N=1")
-      .allow_extra_args(false);
-  options.add_option("--shape", r.shapes, "shape of an input, `x=1x3x48x192`; repeatable")
-      .type_name("SHAPE")
-      .allow_extra_args(false);
+  declare_shapes(options, r.shapes);
   options.add_option("--keep", r.compile.keep, "programs per operator that are counted exactly")
       .type_name("N")
       .range(1, 10000);
   options.add_flag("--no-build", r.no_build, "leave building the kernels to `assay run`");
   options.add_overrides(r.overrides);
   options.add_format();
-}
-
-// A whole number from 1; nullopt: the text is none.
-std::optional<int64_t> extent_of(std::string_view text) {
-  int64_t value = 0;
-  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = code == std::errc() && stop == text.data() + text.size();
-  return whole && value > 0 ? std::optional(value) : std::nullopt;
-}
-
-Diags read_dims(Request& r) {
-  Diags diags;
-  for (const std::string& text : r.dims) {
-    const size_t equals = text.find('=');
-    const auto value = extent_of(equals == std::string::npos ? "" : text.substr(equals + 1));
-    if (!value)
-      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER with a whole number from 1",
-                            "such as --dim N=1"));
-    else if (!r.compile.dims.emplace(text.substr(0, equals), *value).second)
-      diags.push_back(error("--dim " + text.substr(0, equals) + " is given twice"));
-  }
-  return diags;
-}
-
-// `1x3x48x192`; empty: it is not of this form.
-std::vector<int64_t> extents_of(const std::string& text) {
-  std::vector<int64_t> shape;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find('x', at), text.size());
-    const auto extent = extent_of(std::string_view(text).substr(at, end - at));
-    if (!extent) return {};
-    shape.push_back(*extent);
-    at = end + 1;
-  }
-  return shape;
-}
-
-// Names of inputs may hold an equals sign, extents none.
-Diags read_shapes(Request& r) {
-  Diags diags;
-  for (const std::string& text : r.shapes) {
-    const size_t equals = text.rfind('=');
-    const std::string name = text.substr(0, equals == std::string::npos ? 0 : equals);
-    std::vector<int64_t> shape;
-    if (equals != std::string::npos) shape = extents_of(text.substr(equals + 1));
-    if (name.empty() || shape.empty())
-      diags.push_back(error("--shape '" + text + "' is not INPUT=EXTENTS with whole numbers from 1",
-                            "such as --shape x=1x3x48x192"));
-    else if (!r.compile.shapes.emplace(name, std::move(shape)).second)
-      diags.push_back(error("--shape " + name + " is given twice"));
-  }
-  return diags;
 }
 
 Result<toolkit::Model> read(const Request& r) {
@@ -129,16 +55,15 @@ Result<toolkit::Model> read(const Request& r) {
 }
 
 Result<toolkit::Bundle> compile(Request& r, const Context& context) {
-  Diags wrong = read_dims(r);
-  for (Diag& d : read_shapes(r)) wrong.push_back(std::move(d));
+  const Diags wrong = read_shapes(r.shapes, r.compile);
   if (!wrong.empty()) return wrong;
   if (r.model.empty() && r.op.empty())
     return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
   if (!r.model.empty() && !r.op.empty())
     return error("MODEL.onnx and --op are both given", "give one of them");
-  if (!r.op.empty() && !r.dims.empty())
+  if (!r.op.empty() && !r.shapes.dims.empty())
     return error("--dim is for models: an operator says its own extents");
-  if (!r.op.empty() && !r.shapes.empty())
+  if (!r.op.empty() && !r.shapes.shapes.empty())
     return error("--shape is for models: an operator says its own extents");
   const Diags unwritable = check_writable(r.output);
   if (!unwritable.empty()) return unwritable;

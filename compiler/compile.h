@@ -46,8 +46,13 @@ Result<TileGraphs> tile_graphs_of(const ir::Graph& graph, const hwdesc::Target& 
 
 // The tensor expression of `matmul m=1000 n=777 k=513` and its like: one-operator graphs with
 // inputs for all operands (weights of convolutions are constants filled by a counter-based
-// generator). Errors: unknown operator (names those there are), unknown or missing parameter.
+// generator). `type=bf16` gives all tensors that type, and weights are inputs then. Errors: unknown
+// operator (names those there are), unknown or missing parameter, unknown type.
 Result<ir::Graph> parse_operator(const std::string& text);
 std::vector<std::string> operator_names();
+
+// All f32 tensors in another type, for estimates: constants become inputs. Errors: no type of
+// numbers that operators have.
+Diags give_type(ir::Graph& g, const std::string& type);
 
 }  // namespace assay::compiler

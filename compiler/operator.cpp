@@ -1,6 +1,7 @@
 // `matmul m=1000 n=777 k=513`: one-operator graphs from text.
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <sstream>
 
 #include "compiler/compile.h"
@@ -21,7 +22,7 @@ std::string usage(const Operator& op) {
   return out;
 }
 
-constexpr int64_t kLargest = int64_t{1} << 31;
+constexpr int64_t kLargest = int64_t{1} << 40;
 
 // Values of all parameters; errors are collected.
 Values read_parameters(const Operator& op, std::istringstream& words, Diags& diags) {
@@ -45,7 +46,7 @@ Values read_parameters(const Operator& op, std::istringstream& words, Diags& dia
                value > kLargest) {
       faulty.push_back(name);
       diags.push_back(error("'" + word + "' is not " + name + "=<whole number from " +
-                            (name == "pad" ? "0" : "1") + " to 2^31>"));
+                            (name == "pad" ? "0" : "1") + " to 2^40>"));
     } else if (!out.emplace(name, value).second) {
       diags.push_back(error("parameter '" + name + "' is given twice"));
     }
@@ -67,15 +68,25 @@ Values read_parameters(const Operator& op, std::istringstream& words, Diags& dia
   return out;
 }
 
-}  // namespace
-
-std::vector<std::string> operator_names() {
-  std::vector<std::string> names;
-  for (const Operator& op : operators()) names.emplace_back(op.name);
-  return names;
+// Takes `type=...` out of the text; "": there is none.
+Result<std::string> take_type(std::string& text) {
+  std::istringstream words(text);
+  std::string word, rest, type;
+  while (words >> word) {
+    if (!word.starts_with("type=")) {
+      rest += (rest.empty() ? "" : " ") + word;
+    } else if (!type.empty()) {
+      return error("parameter 'type' is given twice");
+    } else {
+      type = word.substr(5);
+      if (type.empty()) return error("'type=' names no type", "types: f64 f32 f16 bf16 i8");
+    }
+  }
+  text = rest;
+  return type;
 }
 
-Result<ir::Graph> parse_operator(const std::string& text) {
+Result<ir::Graph> parse_untyped(const std::string& text) {
   std::istringstream words(text);
   std::string name;
   words >> name;
@@ -97,6 +108,42 @@ Result<ir::Graph> parse_operator(const std::string& text) {
   return error(
       "unknown operator '" + name + "'",
       (near.empty() ? "" : "did you mean '" + near + "'? ") + std::string("operators:") + list);
+}
+
+}  // namespace
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const Operator& op : operators()) names.emplace_back(op.name);
+  return names;
+}
+
+Diags give_type(ir::Graph& g, const std::string& type) {
+  const std::optional<ir::DType> dtype = ir::parse_dtype(type);
+  using D = ir::DType;
+  if (!dtype || (*dtype != D::f32 && *dtype != D::f64 && *dtype != D::f16 && *dtype != D::bf16 &&
+                 *dtype != D::i8))
+    return {error("unknown type '" + type + "'", "types: f64 f32 f16 bf16 i8")};
+  if (*dtype == D::f32) return {};
+  for (size_t i = 0; i < g.tensors.size(); ++i) {
+    ir::Tensor& t = g.tensors[i];
+    if (t.dtype != D::f32) continue;
+    t.dtype = *dtype;
+    if (t.constant >= 0) g.inputs.push_back(static_cast<int>(i));
+    t.constant = -1;
+  }
+  return {};
+}
+
+Result<ir::Graph> parse_operator(const std::string& text) {
+  std::string rest = text;
+  const Result<std::string> type = take_type(rest);
+  if (!type) return type.diags();
+  Result<ir::Graph> g = parse_untyped(rest);
+  if (!g || type->empty()) return g;
+  const Diags diags = give_type(*g, *type);
+  if (!diags.empty()) return diags;
+  return g;
 }
 
 }  // namespace assay::compiler

@@ -1,4 +1,5 @@
-# cmake -DROOT=<hw_profiles> -DOUT=<file.cpp> -P embed.cmake: every profile, dialect and isa file as
+# cmake -DROOT=<hw_profiles> -DOUT=<file.cpp> -P embed.cmake: every profile, dialect, isa and
+# catalogue file as
 # a C++ string. Bytes are written in hexadecimal, so that no text can end a literal.
 cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.yaml)
@@ -11,6 +12,9 @@ foreach(file ${files})
     set(name ${CMAKE_MATCH_1})
   elseif(file MATCHES "^isa/([^/]+)\\.yaml$")
     set(kind isa)
+    set(name ${CMAKE_MATCH_1})
+  elseif(file MATCHES "^catalogue/([^/]+)\\.yaml$")
+    set(kind catalogue)
     set(name ${CMAKE_MATCH_1})
   elseif(file MATCHES "^([^/]+/[^/]+)/profile\\.yaml$")
     set(kind profile)

@@ -1,4 +1,4 @@
-// The profiles and dialects of hw_profiles/, embedded in the binary as text when it was built.
+// The profiles, dialects, matrix instructions and catalogue of hw_profiles/, embedded in the binary as text when it was built.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace assay::hwdesc {
 
-enum class LibraryKind { profile, dialect, isa };
+enum class LibraryKind { profile, dialect, isa, catalogue };
 
 struct LibraryEntry {
   LibraryKind kind = LibraryKind::profile;
-  std::string_view name;      // profiles: <vendor>/<chip>; dialects and isa: the file's stem
+  std::string_view name;      // profiles: <vendor>/<chip>; others: the file's stem
   std::string_view own_name;  // profiles: `name:` of the file; else as `name`
   std::string_view file;      // below hw_profiles/
   std::string_view text;

@@ -51,6 +51,9 @@ struct Level {  // one memory, near to far
   // Read/write serialisation: concurrent reading and writing take at least so much of the sum of
   // their times. 1: half-duplex.
   double read_write_serialisation = 1;
+  // The time of copying over the sum of the times of reading and of writing, at least 1: a memory's
+  // bus loses time where it turns between them.
+  double read_write_turnaround = 1;
   // Time per byte of runs of a few lines, over that of long ones.
   double short_run_read = 1, short_run_write = 1;
   // Hit curves of data used once and of data used several times, by the bytes of other data that

@@ -238,11 +238,15 @@ class Memories : Resolving {
                        base + ".bandwidth.read", "half of the nearer memory's");
     out.write = bandwidth(l.bandwidth.write, base + ".bandwidth.write");
     if (out.write.value <= 0)
-      out.write = assume(out.read.value / 2, base + ".bandwidth.write", "half of read");
+      out.write = is_farthest(l) ? assume(out.read.value, base + ".bandwidth.write", "as read")
+                                 : assume(out.read.value / 2, base + ".bandwidth.write",
+                                          "half of read");
     const double copy = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy").value;
-    if (copy > 0)
-      out.read_write_serialisation =
-          std::clamp(2 / copy / (1 / out.read.value + 1 / out.write.value), 0.5, 1.0);
+    if (copy > 0) {
+      const double ratio = 2 / copy / (1 / out.read.value + 1 / out.write.value);
+      out.read_write_serialisation = std::clamp(ratio, 0.5, 1.0);
+      out.read_write_turnaround = std::max(1.0, ratio);
+    }
     out.per_unit_read = bandwidth(l.bandwidth.per_unit, base + ".bandwidth.per_unit");
     if (out.per_unit_read.value <= 0) {
       out.per_unit_read = out.read;

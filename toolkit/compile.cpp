@@ -100,7 +100,17 @@ Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOpt
 
 }  // namespace
 
-Result<ir::Graph> operator_model(const std::string& text) { return compiler::parse_operator(text); }
+Result<ir::Graph> operator_model(const std::string& text) {
+  Result<ir::Graph> g = compiler::parse_operator(text);
+  if (!g) return g;
+  for (const int t : g->inputs) {
+    const ir::DType type = g->tensors[static_cast<size_t>(t)].dtype;
+    if (type != ir::DType::f32)
+      return error(fmt::format("kernels compute f32, not {}", ir::name_of(type)),
+                   "`assay estimate --op '" + text + "' --software library` prices it");
+  }
+  return g;
+}
 
 std::vector<std::string> operator_names() { return compiler::operator_names(); }
 

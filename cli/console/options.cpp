@@ -53,6 +53,7 @@ namespace {
 
 constexpr std::pair<Format, const char*> kFormats[] = {{Format::text, "text"},
                                                        {Format::json, "json"},
+                                                       {Format::csv, "csv"},
                                                        {Format::yaml, "yaml"},
                                                        {Format::hash, "hash"},
                                                        {Format::markdown, "markdown"}};

@@ -21,7 +21,7 @@ namespace assay::console {
 // Where the text of an option begins in the help; further lines of a text are indented to it.
 inline constexpr int kHelpColumn = 27;
 
-enum class Format { text, json, yaml, hash, markdown };
+enum class Format { text, json, csv, yaml, hash, markdown };
 
 // One of a command's options, with CLI11's names for its properties.
 class Option {

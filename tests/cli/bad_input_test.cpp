@@ -149,7 +149,7 @@ TEST(BadInput, WrongOptions) {
              "--dim is for models");
   const Outcome one =
       run_assay({"compile", "--op", "matmul m=0 n=2 k=2", "--profile", kProfile, "-o", out});
-  EXPECT_EQ(one.err, "error: 'm=0' is not m=<whole number from 1 to 2^31>\n")
+  EXPECT_EQ(one.err, "error: 'm=0' is not m=<whole number from 1 to 2^40>\n")
       << "and not missing as well";
   expect_bad(run_assay({"compile", "--op", "matmul m=512 n=512 k=512", "--profile", kProfile,
                         "--set", "memory.dram.capacity=1 MiB", "-o", out}),

@@ -17,8 +17,8 @@ const std::vector<std::vector<std::string>> kCommands = {
     {"profile", "check"}, {"profile", "diff"},
     {"profile", "merge"}, {"profile", "schema"},
     {"compile"},          {"run"},
-    {"simulate"},         {"validate"},
-    {"calibrate"}};
+    {"simulate"},         {"estimate"},
+    {"validate"},         {"calibrate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/cli/golden/" + name + ".txt";

@@ -341,7 +341,7 @@ TEST(ParseOperator, SaysWhatIsWrong) {
   EXPECT_NE(text("matmull m=3 n=4 k=5").find("did you mean 'matmul'?"), std::string::npos);
   EXPECT_NE(text("matmul m=3 n=4").find("parameter 'k' of operator matmul is missing"),
             std::string::npos);
-  EXPECT_NE(text("matmul m=0 n=4 k=5").find("'m=0' is not m=<whole number from 1 to 2^31>"),
+  EXPECT_NE(text("matmul m=0 n=4 k=5").find("'m=0' is not m=<whole number from 1 to 2^40>"),
             std::string::npos);
   EXPECT_NE(text("matmul m=3 m=4 n=1 k=5").find("parameter 'm' is given twice"), std::string::npos);
   EXPECT_NE(text("conv c=3 h=2 w=2 o=4 r=9 s=9 pad=0").find("larger than the padded input"),

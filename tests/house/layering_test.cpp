@@ -53,13 +53,14 @@ const std::vector<Row>& house() {
         // The prediction wing.
         {"model",
          base + Words{"lower"},
-         {"alignment.h", "bandwidth.h", "closed_form.h", "issue_slots.h", "copies.h", "estimate.h",
-          "machine.h", "operands.h", "residual.h", "retention.h", "slp.h", "streams.h", "tlb.h",
+         {"alignment.h", "bandwidth.h", "chip.h", "closed_form.h", "issue_slots.h", "copies.h", "estimate.h",
+          "launch_work.h", "machine.h", "operands.h", "price.h", "residual.h", "retention.h", "slp.h", "streams.h", "tlb.h",
           "traffic.h"}},
         {"simulator", base + Words{"lower", "model"}, {"estimate.h", "range.h"}},
         {"compiler",
          base + Words{"lower", "model", "simulator"},
-         {"compile.h", "passes/place.h", "search/legal_space.h", "search/tile_graphs.h"}},
+         {"compile.h", "library/library.h", "passes/place.h", "search/legal_space.h",
+          "search/tile_graphs.h"}},
         {"compiler/import", {"support", "ir"}, {"import_onnx.h"}},
         // The device wing.
         {"codegen", base, {"dialect.h", "isa.h", "one_lane.h", "render.h", "scalar_op.h"}},
@@ -70,7 +71,7 @@ const std::vector<Row>& house() {
         // Both wings.
         {"toolkit",
          prediction + devices + Words{"probe", "compiler/import", "support/files"},
-         {"calibrate.h", "compile.h", "devices.h", "estimate_json.h", "input_ranges.h",
+         {"calibrate.h", "compile.h", "devices.h", "estimate_json.h", "estimate_operators.h", "input_ranges.h",
           "profile_rates.h", "profiles.h", "run.h", "simulate.h", "summary.h", "validate.h",
           "validate_plot.h", "validate_score.h", "verify_programs.h"}},
         {"cli", base + Words{"support/files", "runtime", "probe", "toolkit", "cli/console"}, {}},

@@ -1,0 +1,97 @@
+#include "cli/model_shapes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace assay::cli {
+namespace {
+
+// A whole number from 1; nullopt: the text is none.
+std::optional<int64_t> extent_of(std::string_view text) {
+  int64_t value = 0;
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = code == std::errc() && stop == text.data() + text.size();
+  return whole && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+Diags read_dims(const ModelShapes& r, toolkit::CompileOptions& out) {
+  Diags diags;
+  for (const std::string& text : r.dims) {
+    const size_t equals = text.find('=');
+    const auto value = extent_of(equals == std::string::npos ? "" : text.substr(equals + 1));
+    if (!value)
+      diags.push_back(error("--dim '" + text + "' is not NAME=NUMBER with a whole number from 1",
+                            "such as --dim N=1"));
+    else if (!out.dims.emplace(text.substr(0, equals), *value).second)
+      diags.push_back(error("--dim " + text.substr(0, equals) + " is given twice"));
+  }
+  return diags;
+}
+
+// `1x3x48x192`; empty: it is not of this form.
+std::vector<int64_t> extents_of(const std::string& text) {
+  std::vector<int64_t> shape;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('x', at), text.size());
+    const auto extent = extent_of(std::string_view(text).substr(at, end - at));
+    if (!extent) return {};
+    shape.push_back(*extent);
+    at = end + 1;
+  }
+  return shape;
+}
+
+// Names of inputs may hold an equals sign, extents none.
+Diags read_inputs(const ModelShapes& r, toolkit::CompileOptions& out) {
+  Diags diags;
+  for (const std::string& text : r.shapes) {
+    const size_t equals = text.rfind('=');
+    const std::string name = text.substr(0, equals == std::string::npos ? 0 : equals);
+    std::vector<int64_t> shape;
+    if (equals != std::string::npos) shape = extents_of(text.substr(equals + 1));
+    if (name.empty() || shape.empty())
+      diags.push_back(error("--shape '" + text + "' is not INPUT=EXTENTS with whole numbers from 1",
+                            "such as --shape x=1x3x48x192"));
+    else if (!out.shapes.emplace(name, std::move(shape)).second)
+      diags.push_back(error("--shape " + name + " is given twice"));
+  }
+  return diags;
+}
+
+}  // namespace
+
+void declare_shapes(console::Options& options, ModelShapes& to) {
+  options.add_option("--dim", to.dims, "value of a symbolic dimension, `N=1`; repeatable")
+      .type_name("N=1")
+      .allow_extra_args(false);
+  options.add_option("--shape", to.shapes, "shape of an input, `x=1x3x48x192`; repeatable")
+      .type_name("SHAPE")
+      .allow_extra_args(false);
+}
+
+Diags read_shapes(const ModelShapes& typed, toolkit::CompileOptions& out) {
+  Diags diags = read_dims(typed, out);
+  for (Diag& d : read_inputs(typed, out)) diags.push_back(std::move(d));
+  return diags;
+}
+
+// The operators' names, in lines as long as the help's others.
+std::string operator_help() {
+  constexpr size_t kWidth = 68;
+  std::string text = "an operator instead, such as 'matmul m=1000 n=777 k=513'";
+  std::string line;
+  const auto end_line = [&] { text += "\n" + std::string(console::kHelpColumn, ' ') + line; };
+  for (const std::string& name : toolkit::operator_names()) {
+    if (line.size() + 1 + name.size() > kWidth) {
+      end_line();
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + name;
+  }
+  end_line();
+  return text;
+}
+
+}  // namespace assay::cli

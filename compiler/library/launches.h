@@ -1,0 +1,19 @@
+// What the entries of the catalogue do on an operator: launches in counts.
+#pragma once
+
+#include <vector>
+
+#include "compiler/library/catalogue.h"
+#include "compiler/library/operators.h"
+#include "model/chip.h"
+
+namespace assay::compiler {
+
+// A candidate: an entry with its choices, as launches one after the other.
+using Launches = std::vector<model::LaunchWork>;
+
+// Every candidate that the chip has the capabilities for, and that the operator's shape allows.
+std::vector<Launches> candidates(const LibraryOperator& o, const Catalogue& c,
+                                 const model::Chip& chip);
+
+}  // namespace assay::compiler

@@ -1,0 +1,117 @@
+#include "compiler/library/library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace assay::compiler {
+namespace {
+
+using model::LaunchPrice;
+
+constexpr size_t kLostShown = 3;
+
+struct Priced {
+  const Launches* launches = nullptr;
+  std::vector<LaunchPrice> prices;
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+Priced price_all(const Launches& launches, const model::Chip& chip, const LibraryOptions& options) {
+  Priced out{&launches, {}, 0};
+  for (const model::LaunchWork& w : launches) {
+    out.prices.push_back(model::price(w, chip, options.caches));
+    out.seconds += out.prices.back().seconds + options.launch;
+  }
+  return out;
+}
+
+void add_terms(const model::LaunchWork& w, const LaunchPrice& p, model::Estimate& e) {
+  const auto term = [&](const char* name, double seconds, std::string detail = "") {
+    if (seconds > 0) e.terms.push_back({name, seconds, std::move(detail)});
+  };
+  term("multiply-adds", p.multiply_adds, w.products.instruction);
+  term("operations", p.other_operations);
+  term("issue", p.issue);
+  term("scratchpad", p.scratch);
+  term("nearest cache", p.near);
+  term("waits", p.waits,
+       fmt::format("{:.0f} groups, {:.0f} at once on a unit, {:.0f} rounds", w.groups, p.occupancy,
+                   p.rounds));
+  term("shared cache", p.shared_cache, fmt::format("{:.4g} MB", p.shared_bytes * 1e-6));
+  term("far memory", p.far,
+       fmt::format("{:.4g} MB read, {:.4g} MB written", p.far_read * 1e-6, p.far_written * 1e-6));
+}
+
+model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const model::Chip& chip,
+                            const LibraryOptions& options) {
+  model::Estimate e;
+  e.seconds = best.seconds;
+  e.flops = o.flops;
+  for (size_t i = 0; i < best.prices.size(); ++i) {
+    add_terms((*best.launches)[i], best.prices[i], e);
+    if (options.launch > 0) e.terms.push_back({"launch", options.launch, ""});
+  }
+  const LaunchPrice& first = best.prices.front();
+  e.bound = options.launch * static_cast<double>(best.prices.size()) > best.seconds / 2
+                ? "launch"
+                : model::bound_of(first);
+  e.groups = best.launches->front().groups;
+  e.rounds = first.rounds;
+  e.occupancy = first.occupancy;
+  const model::Level& far = chip.machine.levels.back();
+  e.levels.push_back({"", first.far_read, first.far_written, first.far, 0, true});
+  e.levels.back().boundary = far.name;
+  e.low = e.high = e.seconds;
+  e.assumed = chip.machine.assumptions;
+  return e;
+}
+
+// Why no candidate is left.
+Diag refused(const LibraryOperator& o, const model::Chip& chip) {
+  std::string hint = "multiply-adds of";
+  for (const model::TypeRate& t : chip.types) hint += fmt::format(" {}", ir::name_of(t.type));
+  for (const model::MatrixRate& r : chip.instructions) hint += ", " + r.instruction.name;
+  for (const std::string& name : chip.undescribed)
+    hint += fmt::format("; {} has no file in isa/", name);
+  return error(fmt::format("{}: the catalogue has no {} of {} that {} could run", o.label,
+                           o.kind == LibraryOperator::Kind::product ? "product" : "kernel",
+                           ir::name_of(o.type), chip.machine.profile),
+               "the chip has " + hint);
+}
+
+}  // namespace
+
+Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalogue& c,
+                                               const model::Chip& chip,
+                                               const LibraryOptions& options) {
+  std::vector<LibraryStep> out;
+  Diags diags;
+  for (LibraryOperator& o : library_operators(g)) {
+    const std::vector<Launches> all = candidates(o, c, chip);
+    std::vector<Priced> priced;
+    for (const Launches& l : all) {
+      Priced p = price_all(l, chip, options);
+      if (p.seconds < std::numeric_limits<double>::infinity()) priced.push_back(std::move(p));
+    }
+    if (priced.empty()) {
+      diags.push_back(refused(o, chip));
+      continue;
+    }
+    std::stable_sort(priced.begin(), priced.end(),
+                     [](const Priced& a, const Priced& b) { return a.seconds < b.seconds; });
+    LibraryStep step;
+    step.entry = priced.front().launches->front().what;
+    step.estimate = estimate_of(o, priced.front(), chip, options);
+    for (size_t i = 1; i < std::min(priced.size(), kLostShown + 1); ++i)
+      step.lost.push_back(
+          fmt::format("{}: {:.4g} us", priced[i].launches->front().what, priced[i].seconds * 1e6));
+    step.operation = std::move(o);
+    out.push_back(std::move(step));
+  }
+  if (!diags.empty()) return diags;
+  return out;
+}
+
+}  // namespace assay::compiler

@@ -1,0 +1,31 @@
+// The time of a graph by a vendor's library: of every operator the cheapest candidate by price.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/library/launches.h"
+#include "model/estimate.h"
+#include "model/price.h"
+
+namespace assay::compiler {
+
+struct LibraryOptions {
+  double launch = 0;  // s of each launch
+  model::Caches caches = model::Caches::cold;
+};
+
+struct LibraryStep {
+  LibraryOperator operation;
+  std::string entry;  // of the catalogue, with its choices
+  model::Estimate estimate;
+  std::vector<std::string> lost;  // the next best candidates, with their times
+};
+
+// One step per operator of the library. Errors: an operator that no entry computes, with what the
+// chip lacks; `g` says which node.
+Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalogue& c,
+                                               const model::Chip& chip,
+                                               const LibraryOptions& options);
+
+}  // namespace assay::compiler

@@ -1,0 +1,105 @@
+#include "model/chip.h"
+
+#include <algorithm>
+
+#include "model/resolving.h"
+
+namespace assay::model {
+namespace {
+
+class ChipResolver : Resolving {
+ public:
+  ChipResolver(const hwdesc::Target& target, Resolution& resolution, Chip& out)
+      : Resolving(target, resolution), chip_(out) {}
+
+  void resolve(std::span<const ir::MatrixInstruction> described) {
+    const auto& registers = p_.execution.registers;
+    if (m_.simt && registers.count.known())
+      chip_.partitions = std::max(1.0, per_unit(registers.per));
+    if (registers.per_thread_max.known())
+      chip_.registers_per_thread_max = registers.per_thread_max.value->v;
+    if (registers.granule.regs.known())
+      chip_.register_granule = std::max(1.0, registers.granule.regs.value->v);
+    for (const hwdesc::ComputeOp& c : p_.compute) resolve_type(c);
+    for (const hwdesc::Instruction& i : p_.instructions) resolve_instruction(i, described);
+    chip_.eager_launch = launch(api_.launch.eager, "eager");
+    chip_.stream_launch = launch(api_.launch.stream, "stream");
+    chip_.graph_launch = launch(api_.launch.graph, "graph");
+  }
+
+ private:
+  Quantity launch(const hwdesc::Value<hwdesc::Seconds>& v, const std::string& name) const {
+    if (!v.known()) return {};
+    return {v.value->v, spread_of(v), false, "apis." + api_.name + ".launch." + name};
+  }
+
+  // Of a multiply-add on plain lanes.
+  void resolve_type(const hwdesc::ComputeOp& c) {
+    const auto type = ir::parse_dtype(c.dtype);
+    if (c.op != "fma" || !type || !c.mode.empty()) return;
+    for (const hwdesc::Pipe& pipe : p_.pipes) {
+      if (pipe.name != c.pipe || !pipe.rate.known()) continue;
+      const double slots = c.slots.known() ? c.slots.value->v : 1;
+      const hwdesc::Rate& r = *pipe.rate.value;
+      chip_.types.push_back({*type,
+                             {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
+                              spread_of(pipe.rate) + spread_of(c.slots), false,
+                              "compute.fma." + c.dtype, per_unit(pipe.per)}});
+      return;
+    }
+  }
+
+  // Ticks of the core clock under matrix instructions, which draw more power than others.
+  double matrix_ticks(const std::string& clock) const {
+    const double usual = ticks(clock);
+    for (const hwdesc::Clock& c : p_.clocks)
+      for (const auto& [load, value] : c.sustained)
+        if (c.name == clock && load == "mma" && value.known())
+          return std::min(usual, value.value->v);
+    return usual;
+  }
+
+  void resolve_instruction(const hwdesc::Instruction& i,
+                           std::span<const ir::MatrixInstruction> described) {
+    const std::string name = i.use.substr(i.use.rfind('/') + 1);
+    const auto found = std::find_if(described.begin(), described.end(),
+                                    [&](const auto& d) { return d.name == name; });
+    if (found == described.end()) chip_.undescribed.push_back(name);
+    if (found == described.end() || !i.rate.known()) return;
+    const hwdesc::Rate& r = *i.rate.value;
+    chip_.instructions.push_back(
+        {*found,
+         {r.v * (r.clock.empty() ? 1 : matrix_ticks(r.clock)) * per_unit(i.per), spread_of(i.rate),
+          false, "instructions." + i.use + ".rate", per_unit(i.per)},
+         i.latency.known() ? seconds(*i.latency.value) : 0});
+  }
+
+  Chip& chip_;
+};
+
+}  // namespace
+
+Result<Chip> prepare_chip(const hwdesc::Target& target,
+                          std::span<const ir::MatrixInstruction> described) {
+  Result<Machine> machine = prepare(target);
+  if (!machine) return machine.diags();
+  Chip chip;
+  Resolution resolution;
+  resolution.machine = *machine;
+  ChipResolver(target, resolution, chip).resolve(described);
+  chip.machine = std::move(resolution.machine);
+  return chip;
+}
+
+double product_rate(const Chip& chip, ir::DType type, const std::string& instruction) {
+  if (!instruction.empty()) {
+    for (const MatrixRate& m : chip.instructions)
+      if (m.instruction.name == instruction) return m.multiply_adds.value;
+    return 0;
+  }
+  for (const TypeRate& t : chip.types)
+    if (t.type == type) return t.multiply_adds.value;
+  return 0;
+}
+
+}  // namespace assay::model

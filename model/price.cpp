@@ -1,0 +1,245 @@
+#include "model/price.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "model/residual.h"
+#include "model/retention.h"
+
+namespace assay::model {
+namespace {
+
+struct Memories {  // of a machine, as a group sees them
+  const Level* scratch = nullptr;
+  const Level* near = nullptr;    // a unit's own cache
+  const Level* shared = nullptr;  // the last cache that units share
+  const Level* far = nullptr;
+};
+
+Memories memories_of(const Machine& m) {
+  Memories out;
+  for (const Level& l : m.levels) {
+    if (&l == &m.levels.back())
+      out.far = &l;
+    else if (l.is_scratchpad)
+      out.scratch = out.scratch != nullptr ? out.scratch : &l;
+    else if (l.shared)
+      out.shared = &l;
+    else if (out.near == nullptr)
+      out.near = &l;
+  }
+  return out;
+}
+
+// Part of what many groups read that a cache no longer holds when they read it again, where
+// `footprint` bytes are filled between. Replacement as good as random, since groups interleave: a
+// line survives n fills of a cache of c lines with exp(-n / c). Misses fill, too.
+double missed(const Level& level, double footprint) {
+  const double fills = footprint / level.capacity.value;
+  double part = 0;
+  for (int i = 0; i < 20; ++i) part = 1 - std::exp(-fills * (1 + part));
+  return part;
+}
+
+double groups_at_once(const LaunchWork& w, const Chip& chip, const Memories& memory) {
+  const Machine& m = chip.machine;
+  const double lanes = m.native_width, waves = std::ceil(w.threads / lanes);
+  double groups = std::min(m.resident_groups, std::floor(m.resident_waves / waves));
+  if (w.registers_per_thread > 0) {
+    const double each =
+        std::ceil(w.registers_per_thread / chip.register_granule) * chip.register_granule;
+    // Registers are a partition's: waves are dealt to partitions whole.
+    const double per_partition = std::floor(m.vector_registers / chip.partitions /
+                                            std::min(each, chip.registers_per_thread_max));
+    groups = std::min(groups, std::floor(per_partition * chip.partitions / waves));
+  }
+  if (w.scratch_bytes > 0)
+    groups = std::min(groups, memory.scratch == nullptr
+                                  ? 0
+                                  : std::floor(memory.scratch->capacity.value / w.scratch_bytes));
+  return groups;
+}
+
+// Bytes of operands that reach the shared cache's far side, where `at_once` groups run. Their tiles
+// lie in the most square block, so that they share rows and columns.
+double operand_bytes(const TileGrid& g, double at_once, const Level* cache) {
+  const double unique = g.unique_rows + g.unique_columns;
+  if (cache != nullptr && unique <= cache->capacity.value * cache->instances) return unique;
+  const double tiles = g.rows * g.columns, groups = tiles * g.batches * g.splits;
+  const double together = std::clamp(at_once, 1.0, tiles);
+  double down = std::sqrt(together * g.column_bytes / std::max(g.row_bytes, 1.0));
+  down = std::clamp(down, 1.0, g.rows);
+  const double across = std::clamp(together / down, 1.0, g.columns);
+  down = std::clamp(together / across, 1.0, g.rows);
+  const double each = (down * g.row_bytes + across * g.column_bytes) / (down * across);
+  return std::clamp(each * groups, unique, groups * (g.row_bytes + g.column_bytes));
+}
+
+double joined(std::span<const double> parts) { return p_norm(parts, kWaveExponent); }
+
+class Pricing {
+ public:
+  Pricing(const LaunchWork& w, const Chip& chip, Caches caches)
+      : w_(w), chip_(chip), m_(chip.machine), memory_(memories_of(m_)), caches_(caches) {}
+
+  LaunchPrice run() {
+    out_.occupancy = groups_at_once(w_, chip_, memory_);
+    if (out_.occupancy < 1) {
+      out_.seconds = std::numeric_limits<double>::infinity();
+      return out_;
+    }
+    const double busiest = std::ceil(w_.groups / m_.units);
+    at_once_ = std::min(w_.groups, out_.occupancy * m_.units);
+    count_bytes();
+    const double units = unit_time(busiest);
+    out_.shared_cache =
+        memory_.shared == nullptr
+            ? 0
+            : out_.shared_bytes / (memory_.shared->read.value * memory_.shared->instances);
+    out_.far = far_time();
+    const std::array<double, 3> parts = {units, out_.shared_cache, out_.far};
+    out_.seconds = joined(parts);
+    return out_;
+  }
+
+ private:
+  bool is_product() const { return w_.grid.row_bytes > 0; }
+
+  void count_bytes() {
+    const double again = w_.passes - 1;
+    if (is_product()) {
+      out_.shared_bytes = w_.groups * w_.near_traffic;
+      out_.far_read = operand_bytes(w_.grid, at_once_, memory_.shared);
+    } else {
+      const double read = w_.group_read * out_.occupancy;
+      const double moved = read + w_.group_written * out_.occupancy;
+      const double near_misses =
+          memory_.near == nullptr
+              ? 1
+              : missed(*memory_.near, memory_.near->write_allocates ? moved : read);
+      const double together = moved * std::min(m_.units, w_.groups);
+      const double far_misses =
+          memory_.shared == nullptr
+              ? near_misses
+              : near_misses * missed(*memory_.shared, together / memory_.shared->instances);
+      near_hits_ = 1 - near_misses;
+      reread_from_far_ = far_misses;
+      out_.shared_bytes = w_.read * (1 + again * near_misses) + w_.written;
+      out_.far_read = w_.read * (1 + again * far_misses);
+    }
+    out_.far_written = w_.written;
+    if (memory_.shared != nullptr) {
+      const double gone = missed(*memory_.shared, (w_.handed_read + w_.handed_written) / memory_.shared->instances);
+      out_.far_read -= w_.handed_read * (1 - gone);
+      out_.far_written -= w_.handed_written * (1 - gone);
+    }
+    if (caches_ == Caches::warm && memory_.shared != nullptr) {
+      const double all = w_.read + w_.written;
+      out_.far_read *= missed(*memory_.shared, all / memory_.shared->instances);
+    }
+  }
+
+  double far_time() const {
+    const Level& far = *memory_.far;
+    const double read = out_.far_read / far.read.value, write = out_.far_written / far.write.value;
+    const double turning = std::min(read, write) * 2 * (far.read_write_turnaround - 1);
+    return std::max({read, write, far.read_write_serialisation * (read + write)}) + turning;
+  }
+
+  // Seconds that one group keeps each part of its unit busy.
+  double busy_of_group() {
+    const double rate = product_rate(chip_, w_.products.type, w_.products.instruction);
+    multiply_adds_ = rate > 0 ? w_.products.multiply_adds / rate : 0;
+    const double lanes = m_.native_width;
+    multiply_adds_ += w_.operations.multiply_adds / (m_.fma_rate.value * lanes);
+    const double simple = w_.operations.simple / (m_.alu_rate.value * lanes),
+                 divisions = w_.operations.divisions / (m_.divide_rate.value * lanes),
+                 functions = w_.operations.functions / (m_.math_rate.value * lanes);
+    if (m_.alu_pipe == m_.fma_pipe) multiply_adds_ += simple;
+    if (m_.divide_pipe == m_.fma_pipe) multiply_adds_ += divisions;
+    others_ = functions + (m_.divide_pipe == m_.fma_pipe ? 0 : divisions) +
+              (m_.alu_pipe == m_.fma_pipe ? 0 : simple);
+    issue_ = w_.instructions / m_.issue_rate.value;
+    scratch_ = memory_.scratch != nullptr ? w_.scratch_traffic / memory_.scratch->read.value : 0;
+    near_ = memory_.near != nullptr ? w_.near_traffic / memory_.near->read.value : 0;
+    const std::array<double, 5> parts = {multiply_adds_, others_, issue_, scratch_, near_};
+    return joined(parts);
+  }
+
+  double latency(const Level* level) const { return level != nullptr ? level->latency.value : 0; }
+
+  // Seconds in which a group waits, were it alone on its unit: beside the time that it is busy.
+  double waits_of_group(double busy) const {
+    const Waits& n = w_.waits;
+    const double scratch = latency(memory_.scratch != nullptr ? memory_.scratch : memory_.near);
+    const double shared = latency(memory_.shared != nullptr ? memory_.shared : memory_.far);
+    const double waves = std::ceil(w_.threads / m_.native_width);
+    const double known_barrier = group_barrier_of(m_, waves);
+    const double barrier = waves <= 1 ? 0 : known_barrier > 0 ? known_barrier : scratch;
+    const double reread = near_hits_ * latency(memory_.near) +
+                          (1 - near_hits_ - reread_from_far_) * shared +
+                          reread_from_far_ * latency(memory_.far);
+    double all = n.far * latency(memory_.far) + n.rereads * reread + n.scratch * scratch +
+                 n.barriers * barrier + n.multiply_adds * m_.fma_latency.value;
+    if (w_.steps.count > 0) {
+      const double step = busy / w_.steps.count, arrives = shared / std::max(1.0, w_.steps.ahead);
+      all += w_.steps.count * (std::max(0.0, arrives - step) + barrier);
+    }
+    return all;
+  }
+
+  // The busiest unit runs `groups`, some at once. Full rounds, then a smaller one.
+  double unit_time(double groups) {
+    const double busy = busy_of_group(), waits = waits_of_group(busy);
+    const double start = m_.simt ? 0 : m_.group_start.value;
+    // The first group's waits are filled by what the others do.
+    const auto round = [&](double n) {
+      if (n <= 0) return 0.0;
+      const std::array<double, 2> parts = {(n - 1) * (busy + start), waits};
+      return busy + start + joined(parts);
+    };
+    const double r = out_.occupancy, full = std::floor(groups / r);
+    out_.rounds = std::ceil(groups / r);
+    out_.multiply_adds = groups * multiply_adds_;
+    out_.other_operations = groups * others_;
+    out_.issue = groups * issue_;
+    out_.scratch = groups * scratch_;
+    out_.near = groups * near_;
+    out_.waits = out_.rounds * waits;
+    return full * round(r) + round(groups - full * r);
+  }
+
+  const LaunchWork& w_;
+  const Chip& chip_;
+  const Machine& m_;
+  const Memories memory_;
+  const Caches caches_;
+  LaunchPrice out_;
+  double at_once_ = 1, near_hits_ = 0, reread_from_far_ = 1;
+  double multiply_adds_ = 0, others_ = 0, issue_ = 0, scratch_ = 0, near_ = 0;
+};
+
+}  // namespace
+
+LaunchPrice price(const LaunchWork& work, const Chip& chip, Caches caches) {
+  return Pricing(work, chip, caches).run();
+}
+
+std::string bound_of(const LaunchPrice& p) {
+  const std::array<std::pair<const char*, double>, 8> parts = {{{"multiply-adds", p.multiply_adds},
+                                                                {"operations", p.other_operations},
+                                                                {"issue", p.issue},
+                                                                {"scratchpad", p.scratch},
+                                                                {"nearest cache", p.near},
+                                                                {"waits", p.waits},
+                                                                {"shared cache", p.shared_cache},
+                                                                {"far memory", p.far}}};
+  return std::max_element(parts.begin(), parts.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+}  // namespace assay::model

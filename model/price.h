@@ -1,0 +1,37 @@
+// Seconds of a launch on a chip: arithmetic on counts, about a microsecond.
+//
+// A unit runs several groups at once, as many as its registers, scratchpad and limits hold. Their
+// operations share its pipes, issue slots and memories; their waits pass side by side. Units share
+// the caches behind them and far memory. What overlaps is joined by one p-norm.
+// Sources: occupancy and waves as in the CUDA C++ Programming Guide; passes over rows as the
+// capacity misses of what all resident groups hold; bytes of a wave of tiles as in AMD's Origami.
+#pragma once
+
+#include "model/chip.h"
+#include "model/estimate.h"
+#include "model/launch_work.h"
+
+namespace assay::model {
+
+// Where the inputs lie before the launch.
+enum class Caches { cold, warm };
+
+struct LaunchPrice {
+  double seconds = 0;    // without the launch itself
+  double occupancy = 1;  // groups at once on a unit
+  double rounds = 1;
+  // Seconds of each part, as if it were alone: of the busiest unit, or of the memory.
+  double multiply_adds = 0, other_operations = 0, issue = 0, scratch = 0, near = 0;
+  double waits = 0;  // of the groups, one after the other
+  double shared_cache = 0, far = 0;
+  double far_read = 0, far_written = 0, shared_bytes = 0;  // bytes
+};
+
+// Pre: work.groups > 0. Errors: none; a launch that does not fit (scratchpad, threads) is priced as
+// infinite.
+LaunchPrice price(const LaunchWork& work, const Chip& chip, Caches caches = Caches::cold);
+
+// The largest part's name: multiply-adds, issue, scratchpad, ..., far memory.
+std::string bound_of(const LaunchPrice& p);
+
+}  // namespace assay::model

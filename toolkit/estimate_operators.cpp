@@ -1,0 +1,182 @@
+#include "toolkit/estimate_operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/isa.h"
+#include "compiler/library/library.h"
+#include "hwdesc/library.h"
+#include "support/quantity.h"
+#include "toolkit/compile.h"
+#include "toolkit/profiles.h"
+
+namespace assay::toolkit {
+namespace {
+
+Result<compiler::Catalogue> load_catalogue() {
+  compiler::Catalogue out;
+  Diags diags;
+  for (const hwdesc::LibraryEntry& e : hwdesc::library())
+    if (e.kind == hwdesc::LibraryKind::catalogue)
+      for (Diag& d : compiler::parse_catalogue(e.text, e.file, out)) diags.push_back(std::move(d));
+  if (!diags.empty()) return diags;
+  return out;
+}
+
+// The instructions of the profile that isa/ describes.
+std::vector<ir::MatrixInstruction> described(const hwdesc::Profile& profile) {
+  std::vector<ir::MatrixInstruction> out;
+  for (const hwdesc::Instruction& i : profile.instructions) {
+    const std::string name = i.use.substr(i.use.rfind('/') + 1);
+    if (codegen::instruction_text(name).empty()) continue;
+    if (const auto found = codegen::find_instruction(name)) out.push_back(found->computes);
+  }
+  return out;
+}
+
+Result<double> launch_of(const model::Chip& chip, const std::string& word) {
+  const std::pair<const char*, const model::Quantity*> known[] = {{"eager", &chip.eager_launch},
+                                                                  {"stream", &chip.stream_launch},
+                                                                  {"graph", &chip.graph_launch}};
+  for (const auto& [name, q] : known) {
+    if (word != name) continue;
+    if (q->value > 0) return q->value;
+    if (word == "stream") return chip.machine.launch.value;
+    return error(
+        fmt::format("{} has no launch.{}", chip.machine.profile, word),
+        fmt::format("give the time itself: --launch 5us, or --set 'apis.cuda.launch.{}=5 us'",
+                    word));
+  }
+  std::string spaced = word;  // 5us is 5 us
+  const size_t unit = spaced.find_first_not_of("0123456789.");
+  if (unit != std::string::npos && unit > 0 && spaced[unit] != ' ') spaced.insert(unit, " ");
+  const Result<Quantity> time = parse_quantity(spaced, Dimension::seconds);
+  if (!time || !(time->v >= 0))
+    return error("--launch: '" + word + "' is no time", "eager, stream, graph, or a time: 5us");
+  return time->v;
+}
+
+std::string type_of(const ir::Graph& g) {
+  return g.inputs.empty()
+             ? "f32"
+             : std::string(ir::name_of(g.tensors[static_cast<size_t>(g.inputs[0])].dtype));
+}
+
+void add_to_total(const model::Estimate& e, model::Estimate& total) {
+  total.seconds += e.seconds;
+  total.low += e.low;
+  total.high += e.high;
+  total.flops += e.flops;
+  for (const model::Term& t : e.terms) {
+    const auto same = std::find_if(total.terms.begin(), total.terms.end(),
+                                   [&](const model::Term& o) { return o.name == t.name; });
+    if (same == total.terms.end())
+      total.terms.push_back({t.name, t.seconds, ""});
+    else
+      same->seconds += t.seconds;
+  }
+}
+
+}  // namespace
+
+struct OperatorEstimator::State {
+  hwdesc::Target target;
+  compiler::Catalogue catalogue;
+  model::Chip chip;
+  compiler::LibraryOptions library;
+  Software software = Software::library;
+
+  Result<GraphEstimate> by_library(const ir::Graph& g) const {
+    Result<std::vector<compiler::LibraryStep>> steps =
+        compiler::library_steps(g, catalogue, chip, library);
+    if (!steps) return steps.diags();
+    GraphEstimate out;
+    out.why_not_printable = "a library's kernel is priced only";
+    for (compiler::LibraryStep& s : *steps)
+      out.operators.push_back({s.operation.label, std::string(ir::name_of(s.operation.type)),
+                               s.entry, std::move(s.estimate), std::move(s.lost)});
+    return out;
+  }
+
+  Result<GraphEstimate> by_assay(const ir::Graph& g) const {
+    for (const int t : g.inputs) {
+      const ir::DType type = g.tensors[static_cast<size_t>(t)].dtype;
+      if (type == ir::DType::f16 || type == ir::DType::bf16 || type == ir::DType::i8 ||
+          type == ir::DType::f64)
+        return error(fmt::format("kernels compute f32, not {}", ir::name_of(type)),
+                     "--software library prices what a vendor's library would run");
+    }
+    CompileOptions options;
+    options.api = target.api.name;
+    const Result<compiler::Compiled> compiled = choose_programs(g, target, options);
+    if (!compiled) return compiled.diags();
+    GraphEstimate out;
+    out.why_not_printable = why_no_kernels(target);
+    for (size_t i = 0; i < compiled->estimates.size(); ++i) {
+      const ir::Step& step = compiled->plan.steps[i];
+      const std::string name = compiled->plan.programs[static_cast<size_t>(step.program)].name;
+      out.operators.push_back({step.label, type_of(g), name, compiled->estimates[i], {}});
+    }
+    return out;
+  }
+};
+
+OperatorEstimator::OperatorEstimator(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OperatorEstimator::OperatorEstimator(OperatorEstimator&&) noexcept = default;
+OperatorEstimator& OperatorEstimator::operator=(OperatorEstimator&&) noexcept = default;
+OperatorEstimator::~OperatorEstimator() = default;
+
+Result<OperatorEstimator> OperatorEstimator::open(const hwdesc::Profile& profile,
+                                                  const EstimateOptions& options) {
+  auto state = std::make_unique<State>();
+  Result<hwdesc::Target> target = target_of(profile, options.api);
+  if (!target) return target.diags();
+  state->target = std::move(*target);
+  state->software =
+      options.software.value_or(state->target.dialect.known ? Software::assay : Software::library);
+  Result<compiler::Catalogue> catalogue = load_catalogue();
+  if (!catalogue) return catalogue.diags();
+  state->catalogue = std::move(*catalogue);
+  Result<model::Chip> chip = model::prepare_chip(state->target, described(profile));
+  if (!chip) return chip.diags();
+  state->chip = std::move(*chip);
+  const Result<double> launch = launch_of(state->chip, options.launch);
+  if (!launch) return launch.diags();
+  state->library = {*launch, options.warm ? model::Caches::warm : model::Caches::cold};
+  return OperatorEstimator(std::move(state));
+}
+
+Result<GraphEstimate> OperatorEstimator::estimate(const ir::Graph& graph) const {
+  Result<GraphEstimate> out =
+      state_->software == Software::library ? state_->by_library(graph) : state_->by_assay(graph);
+  if (!out) return out;
+  out->software = state_->software;
+  double largest = -1;
+  for (const OperatorEstimate& o : out->operators) {
+    add_to_total(o.estimate, out->total);
+    if (o.estimate.seconds > largest) {
+      largest = o.estimate.seconds;
+      out->total.bound = o.estimate.bound;
+    }
+  }
+  return out;
+}
+
+Result<GraphEstimate> OperatorEstimator::estimate_typed(ir::Graph graph,
+                                                        const std::string& type) const {
+  if (type.empty() || type == "f32") return estimate(graph);
+  const Diags diags = compiler::give_type(graph, type);
+  if (!diags.empty()) return diags;
+  return estimate(graph);
+}
+
+Result<GraphEstimate> OperatorEstimator::estimate(const std::string& op,
+                                                  const std::string& type) const {
+  const bool typed = type.empty() || op.find("type=") != std::string::npos;
+  const Result<ir::Graph> graph = compiler::parse_operator(typed ? op : op + " type=" + type);
+  if (!graph) return graph.diags();
+  return estimate(*graph);
+}
+
+}  // namespace assay::toolkit

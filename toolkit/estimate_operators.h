@@ -1,0 +1,67 @@
+// Estimates of operators and models on a profile: by what a vendor's library would run, or by the
+// programs that Assay would generate. Nothing is compiled and no device is touched.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hwdesc/profile.h"
+#include "ir/graph.h"
+#include "model/estimate.h"
+#include "support/result.h"
+
+namespace assay::toolkit {
+
+enum class Software { library, assay };
+
+struct EstimateOptions {
+  std::string api;                   // of the profile; "": its first
+  std::optional<Software> software;  // none: `assay` where the profile's api has kernels
+  // How launches are issued: eager, stream or graph of the profile, or a time such as `5us`.
+  std::string launch = "stream";
+  bool warm = false;  // the caches hold the inputs
+};
+
+struct OperatorEstimate {
+  std::string label;  // of the operator and its shape
+  std::string type;   // of its inputs
+  std::string entry;  // what would run
+  model::Estimate estimate;
+  std::vector<std::string> lost;  // the next best candidates
+};
+
+struct GraphEstimate {
+  std::vector<OperatorEstimate> operators;
+  model::Estimate total;
+  Software software = Software::library;
+  std::string why_not_printable;  // "": kernels of it can be printed
+  Diags notes;
+};
+
+// A profile, prepared once for thousands of estimates.
+class OperatorEstimator {
+ public:
+  // Errors: a profile without what predicting needs; an unknown api; a launch that the profile does
+  // not know.
+  static Result<OperatorEstimator> open(const hwdesc::Profile& profile,
+                                        const EstimateOptions& options);
+  OperatorEstimator(OperatorEstimator&&) noexcept;
+  OperatorEstimator& operator=(OperatorEstimator&&) noexcept;
+  ~OperatorEstimator();
+
+  // Errors: an operator that no program of the chosen software computes.
+  Result<GraphEstimate> estimate(const ir::Graph& graph) const;
+  // With all its f32 tensors in another type; "": as it is.
+  Result<GraphEstimate> estimate_typed(ir::Graph graph, const std::string& type) const;
+  // `matmul m=1000 n=777 k=513 type=bf16`. `type`: "" or that of every operator without its own.
+  Result<GraphEstimate> estimate(const std::string& op, const std::string& type = "") const;
+
+ private:
+  struct State;
+  explicit OperatorEstimator(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay::toolkit
