@@ -242,6 +242,8 @@ void fields(V& v, Is<Mover> auto& x) {
   v("to", x.to, "memory it writes", Need::required);
   v("outstanding", x.outstanding, "copies in flight per unit", Need::optional);
   v("async", x.async, "whether code continues during the copy", Need::optional);
+  v("multicast", x.multicast, "whether one copy fills the scratchpads of several units",
+    Need::optional);
 }
 
 template <class V>

@@ -10,7 +10,7 @@
 
 namespace assay::hwdesc {
 
-enum class LibraryKind { profile, dialect, isa, catalogue };
+enum class LibraryKind { profile, dialect, isa, catalogue, residuals };
 
 struct LibraryEntry {
   LibraryKind kind = LibraryKind::profile;

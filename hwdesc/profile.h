@@ -208,6 +208,7 @@ struct Mover {  // asynchronous copy engine
   std::string name, from, to;
   Value<Count> outstanding;
   Fact async = Fact::unknown;
+  Fact multicast = Fact::unknown;  // one copy fills the scratchpads of several units
   bool operator==(const Mover&) const = default;
 };
 

@@ -116,6 +116,15 @@ bool copies_overlap(const Profile& profile) {
   });
 }
 
+bool copies_multicast(const Profile& profile) {
+  return std::any_of(profile.movers.begin(), profile.movers.end(), [&](const Mover& mover) {
+    return mover.multicast == Fact::yes &&
+           std::any_of(profile.memory.begin(), profile.memory.end(), [&](const MemoryLevel& l) {
+             return l.name == mover.to && is_scratchpad(l);
+           });
+  });
+}
+
 Result<Target> select_target(const Profile& profile, std::string_view api_name,
                              std::string_view dialect_yaml) {
   Target target;

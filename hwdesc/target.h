@@ -40,6 +40,9 @@ bool is_scratchpad(const MemoryLevel& level);
 // Does one of `movers` copy into a scratchpad while its unit computes?
 bool copies_overlap(const Profile& profile);
 
+// Does one of them fill the scratchpads of several units at once?
+bool copies_multicast(const Profile& profile);
+
 // Text of a dialect file by name; empty: there is none.
 // Errors: the api is not in the profile (names those that are), or its dialect file is wrong.
 // `api_name` empty: the only api, or the first.

@@ -80,8 +80,8 @@ class ChipResolver : Resolving {
 }  // namespace
 
 Result<Chip> prepare_chip(const hwdesc::Target& target,
-                          std::span<const ir::MatrixInstruction> described) {
-  Result<Machine> machine = prepare(target);
+                          std::span<const ir::MatrixInstruction> described, const Scaled& scaled) {
+  Result<Machine> machine = prepare(target, scaled);
   if (!machine) return machine.diags();
   Chip chip;
   Resolution resolution;

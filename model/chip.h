@@ -39,7 +39,8 @@ struct Chip {
 // `described`: shapes and types of matrix instructions by name; others of the profile are left out.
 // Errors: those of `prepare`.
 Result<Chip> prepare_chip(const hwdesc::Target& target,
-                          std::span<const ir::MatrixInstruction> described);
+                          std::span<const ir::MatrixInstruction> described,
+                          const Scaled& scaled = {});
 
 // Multiply-adds per second of a unit on numbers of this type, accumulated in another: through the
 // lanes' pipes (`instruction` empty) or a matrix instruction. 0: it has none.

@@ -59,6 +59,7 @@ struct LaunchWork {
   double instructions = 0;     // issued by the group's waves
   double scratch_traffic = 0;  // bytes of scratchpad cycles that its loads and stores occupy
   double near_traffic = 0;     // bytes through the unit's nearest cache
+  double fills = 0;            // of these, what comes from the memories behind it, of a product
   Waits waits;                 // of a group
   Steps steps;                 // of a group
   TileGrid grid;               // empty unless it is a product

@@ -21,6 +21,7 @@ class Resolver : Resolving {
     m_.profile = p_.name;
     m_.simt = p_.execution.lanes.style == hwdesc::LaneStyle::simt;
     m_.copies_overlap = hwdesc::copies_overlap(p_);
+    m_.copies_multicast = hwdesc::copies_multicast(p_);
     resolve_units();
     resolve_clock();
     resolve_lanes();
@@ -314,8 +315,9 @@ double group_barrier_of(const Machine& m, double waves) {
   return time;
 }
 
-Result<Machine> prepare(const hwdesc::Target& target) {
+Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled) {
   Resolution out;
+  out.scaled = scaled;
   Resolver(target, out).resolve();
   if (!out.diags.empty()) return out.diags;
   return out.machine;

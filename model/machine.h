@@ -121,6 +121,7 @@ struct Machine {
   int unrolled = 1;      // iterations of a loop of threads whose loads it hoists together
   // A mover copies into a scratchpad while the unit computes.
   bool copies_overlap = false;
+  bool copies_multicast = false;  // it fills the scratchpads of several units at once
   Quantity wakeup_skew;                 // s from the first unit's start to the last one's; 0: none
   double page = 4096, tlb_entries = 0;  // bytes; entries of the first TLB, 0: not known
   Quantity tlb_miss;                    // s
@@ -142,7 +143,13 @@ struct Machine {
 // knows, constant beyond the last. 0: it knows none.
 double group_barrier_of(const Machine& m, double waves);
 
+// An assumption for an unknown field, times a factor: how much depends on it?
+struct Scaled {
+  std::string path;  // of the field; empty: none
+  double factor = 1;
+};
+
 // Errors: no unit count, ticks of a clock that is not known, no multiply-add rate, no memory.
-Result<Machine> prepare(const hwdesc::Target& target);
+Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled = {});
 
 }  // namespace assay::model

@@ -46,6 +46,7 @@ double missed(const Level& level, double footprint) {
 
 double groups_at_once(const LaunchWork& w, const Chip& chip, const Memories& memory) {
   const Machine& m = chip.machine;
+  if (!m.simt) return 1;
   const double lanes = m.native_width, waves = std::ceil(w.threads / lanes);
   double groups = std::min(m.resident_groups, std::floor(m.resident_waves / waves));
   if (w.registers_per_thread > 0) {
@@ -100,8 +101,10 @@ class Pricing {
             ? 0
             : out_.shared_bytes / (memory_.shared->read.value * memory_.shared->instances);
     out_.far = far_time();
+    // Code, then parameters come from the shared cache; the last store goes there.
+    out_.start = m_.simt ? 3 * latency(memory_.shared) : 0;
     const std::array<double, 3> parts = {units, out_.shared_cache, out_.far};
-    out_.seconds = joined(parts);
+    out_.seconds = out_.start + joined(parts);
     return out_;
   }
 
@@ -111,7 +114,7 @@ class Pricing {
   void count_bytes() {
     const double again = w_.passes - 1;
     if (is_product()) {
-      out_.shared_bytes = w_.groups * w_.near_traffic;
+      out_.shared_bytes = w_.groups * w_.fills;
       out_.far_read = operand_bytes(w_.grid, at_once_, memory_.shared);
     } else {
       const double read = w_.group_read * out_.occupancy;
@@ -132,7 +135,8 @@ class Pricing {
     }
     out_.far_written = w_.written;
     if (memory_.shared != nullptr) {
-      const double gone = missed(*memory_.shared, (w_.handed_read + w_.handed_written) / memory_.shared->instances);
+      const double gone =
+          missed(*memory_.shared, (w_.handed_read + w_.handed_written) / memory_.shared->instances);
       out_.far_read -= w_.handed_read * (1 - gone);
       out_.far_written -= w_.handed_written * (1 - gone);
     }
@@ -182,8 +186,10 @@ class Pricing {
     const double reread = near_hits_ * latency(memory_.near) +
                           (1 - near_hits_ - reread_from_far_) * shared +
                           reread_from_far_ * latency(memory_.far);
-    double all = n.far * latency(memory_.far) + n.rereads * reread + n.scratch * scratch +
-                 n.barriers * barrier + n.multiply_adds * m_.fma_latency.value;
+    // A core's prefetchers and reorder window fetch streams ahead.
+    const double loads = m_.simt ? n.far * latency(memory_.far) + n.rereads * reread : 0;
+    double all =
+        loads + n.scratch * scratch + n.barriers * barrier + n.multiply_adds * m_.fma_latency.value;
     if (w_.steps.count > 0) {
       const double step = busy / w_.steps.count, arrives = shared / std::max(1.0, w_.steps.ahead);
       all += w_.steps.count * (std::max(0.0, arrives - step) + barrier);

@@ -18,6 +18,7 @@ enum class Caches { cold, warm };
 
 struct LaunchPrice {
   double seconds = 0;    // without the launch itself
+  double start = 0;      // before the first group loads data, and after the last store
   double occupancy = 1;  // groups at once on a unit
   double rounds = 1;
   // Seconds of each part, as if it were alone: of the busiest unit, or of the memory.

@@ -14,6 +14,7 @@ struct Resolution {
   Machine machine;
   Diags diags;
   std::set<std::string> unknown_clocks;  // named by values in ticks, but of unknown frequency
+  Scaled scaled;
 };
 
 // Half the width of a value's interval, relative to the value; 0: none is given.

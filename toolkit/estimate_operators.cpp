@@ -7,6 +7,7 @@
 #include "codegen/isa.h"
 #include "compiler/library/library.h"
 #include "hwdesc/library.h"
+#include "simulator/estimate.h"
 #include "support/quantity.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
@@ -22,6 +23,13 @@ Result<compiler::Catalogue> load_catalogue() {
       for (Diag& d : compiler::parse_catalogue(e.text, e.file, out)) diags.push_back(std::move(d));
   if (!diags.empty()) return diags;
   return out;
+}
+
+Result<compiler::Residuals> load_residuals() {
+  const hwdesc::LibraryEntry* e =
+      hwdesc::find_in_library(hwdesc::LibraryKind::residuals, "library");
+  if (e == nullptr) return compiler::Residuals{};
+  return compiler::parse_residuals(e->text, e->file);
 }
 
 // The instructions of the profile that isa/ describes.
@@ -78,6 +86,19 @@ void add_to_total(const model::Estimate& e, model::Estimate& total) {
   }
 }
 
+// The total of the operators.
+void finish(Software software, GraphEstimate& g) {
+  g.software = software;
+  double largest = -1;
+  for (const OperatorEstimate& o : g.operators) {
+    add_to_total(o.estimate, g.total);
+    if (o.estimate.seconds > largest) {
+      largest = o.estimate.seconds;
+      g.total.bound = o.estimate.bound;
+    }
+  }
+}
+
 }  // namespace
 
 struct OperatorEstimator::State {
@@ -87,9 +108,10 @@ struct OperatorEstimator::State {
   compiler::LibraryOptions library;
   Software software = Software::library;
 
-  Result<GraphEstimate> by_library(const ir::Graph& g) const {
+  Result<GraphEstimate> by_library(const ir::Graph& g,
+                                   const compiler::LibraryOptions& options) const {
     Result<std::vector<compiler::LibraryStep>> steps =
-        compiler::library_steps(g, catalogue, chip, library);
+        compiler::library_steps(g, catalogue, chip, options);
     if (!steps) return steps.diags();
     GraphEstimate out;
     out.why_not_printable = "a library's kernel is priced only";
@@ -109,15 +131,23 @@ struct OperatorEstimator::State {
     }
     CompileOptions options;
     options.api = target.api.name;
-    const Result<compiler::Compiled> compiled = choose_programs(g, target, options);
+    Result<compiler::Compiled> compiled = choose_programs(g, target, options);
     if (!compiled) return compiled.diags();
+    auto plan = std::make_shared<ir::Plan>(std::move(compiled->plan));
+    return of_plan(std::move(plan), compiled->estimates, type_of(g));
+  }
+
+  GraphEstimate of_plan(std::shared_ptr<const ir::Plan> plan,
+                        const std::vector<model::Estimate>& estimates,
+                        const std::string& type) const {
     GraphEstimate out;
     out.why_not_printable = why_no_kernels(target);
-    for (size_t i = 0; i < compiled->estimates.size(); ++i) {
-      const ir::Step& step = compiled->plan.steps[i];
-      const std::string name = compiled->plan.programs[static_cast<size_t>(step.program)].name;
-      out.operators.push_back({step.label, type_of(g), name, compiled->estimates[i], {}});
+    for (size_t i = 0; i < estimates.size(); ++i) {
+      const ir::Step& step = plan->steps[i];
+      const std::string name = plan->programs[static_cast<size_t>(step.program)].name;
+      out.operators.push_back({step.label, type, name, estimates[i], {}});
     }
+    out.plan = std::move(plan);
     return out;
   }
 };
@@ -138,28 +168,40 @@ Result<OperatorEstimator> OperatorEstimator::open(const hwdesc::Profile& profile
   Result<compiler::Catalogue> catalogue = load_catalogue();
   if (!catalogue) return catalogue.diags();
   state->catalogue = std::move(*catalogue);
-  Result<model::Chip> chip = model::prepare_chip(state->target, described(profile));
+  Result<model::Chip> chip =
+      model::prepare_chip(state->target, described(profile), {options.scaled, options.factor});
   if (!chip) return chip.diags();
   state->chip = std::move(*chip);
   const Result<double> launch = launch_of(state->chip, options.launch);
   if (!launch) return launch.diags();
-  state->library = {*launch, options.warm ? model::Caches::warm : model::Caches::cold};
+  Result<compiler::Residuals> residuals = load_residuals();
+  if (!residuals) return residuals.diags();
+  state->library.residuals = std::move(*residuals);
+  state->library.launch = *launch;
+  state->library.caches = options.warm ? model::Caches::warm : model::Caches::cold;
   return OperatorEstimator(std::move(state));
 }
 
 Result<GraphEstimate> OperatorEstimator::estimate(const ir::Graph& graph) const {
-  Result<GraphEstimate> out =
-      state_->software == Software::library ? state_->by_library(graph) : state_->by_assay(graph);
-  if (!out) return out;
-  out->software = state_->software;
-  double largest = -1;
-  for (const OperatorEstimate& o : out->operators) {
-    add_to_total(o.estimate, out->total);
-    if (o.estimate.seconds > largest) {
-      largest = o.estimate.seconds;
-      out->total.bound = o.estimate.bound;
-    }
+  Result<GraphEstimate> out = state_->software == Software::library
+                                  ? state_->by_library(graph, state_->library)
+                                  : state_->by_assay(graph);
+  if (out) finish(state_->software, *out);
+  return out;
+}
+
+Result<GraphEstimate> OperatorEstimator::estimate_as(const ir::Graph& graph,
+                                                     const GraphEstimate& earlier) const {
+  if (earlier.plan != nullptr) {
+    const simulator::PlanEstimate e = simulator::simulate(*earlier.plan, state_->chip.machine);
+    GraphEstimate out = state_->of_plan(earlier.plan, e.steps, type_of(graph));
+    finish(Software::assay, out);
+    return out;
   }
+  compiler::LibraryOptions options = state_->library;
+  for (const OperatorEstimate& o : earlier.operators) options.entries.push_back(o.entry);
+  Result<GraphEstimate> out = state_->by_library(graph, options);
+  if (out) finish(Software::library, *out);
   return out;
 }
 
@@ -173,10 +215,14 @@ Result<GraphEstimate> OperatorEstimator::estimate_typed(ir::Graph graph,
 
 Result<GraphEstimate> OperatorEstimator::estimate(const std::string& op,
                                                   const std::string& type) const {
-  const bool typed = type.empty() || op.find("type=") != std::string::npos;
-  const Result<ir::Graph> graph = compiler::parse_operator(typed ? op : op + " type=" + type);
+  const Result<ir::Graph> graph = graph_of(op, type);
   if (!graph) return graph.diags();
   return estimate(*graph);
+}
+
+Result<ir::Graph> OperatorEstimator::graph_of(const std::string& op, const std::string& type) {
+  const bool typed = type.empty() || op.find("type=") != std::string::npos;
+  return compiler::parse_operator(typed ? op : op + " type=" + type);
 }
 
 }  // namespace assay::toolkit

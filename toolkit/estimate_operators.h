@@ -9,6 +9,7 @@
 
 #include "hwdesc/profile.h"
 #include "ir/graph.h"
+#include "ir/plan.h"
 #include "model/estimate.h"
 #include "support/result.h"
 
@@ -21,7 +22,9 @@ struct EstimateOptions {
   std::optional<Software> software;  // none: `assay` where the profile's api has kernels
   // How launches are issued: eager, stream or graph of the profile, or a time such as `5us`.
   std::string launch = "stream";
-  bool warm = false;  // the caches hold the inputs
+  bool warm = false;   // the caches hold the inputs
+  std::string scaled;  // field that the profile does not know, whose assumption is
+  double factor = 1;   // multiplied by this
 };
 
 struct OperatorEstimate {
@@ -36,7 +39,8 @@ struct GraphEstimate {
   std::vector<OperatorEstimate> operators;
   model::Estimate total;
   Software software = Software::library;
-  std::string why_not_printable;  // "": kernels of it can be printed
+  std::string why_not_printable;         // "": kernels of it can be printed
+  std::shared_ptr<const ir::Plan> plan;  // of assay's own programs
   Diags notes;
 };
 
@@ -53,8 +57,13 @@ class OperatorEstimator {
 
   // Errors: an operator that no program of the chosen software computes.
   Result<GraphEstimate> estimate(const ir::Graph& graph) const;
+  // By the entries or programs of an earlier estimate, which may be of another profile. Errors: one
+  // that does not run here.
+  Result<GraphEstimate> estimate_as(const ir::Graph& graph, const GraphEstimate& earlier) const;
   // With all its f32 tensors in another type; "": as it is.
   Result<GraphEstimate> estimate_typed(ir::Graph graph, const std::string& type) const;
+  // The graph of an operator's text. Errors: parse_operator's.
+  static Result<ir::Graph> graph_of(const std::string& op, const std::string& type);
   // `matmul m=1000 n=777 k=513 type=bf16`. `type`: "" or that of every operator without its own.
   Result<GraphEstimate> estimate(const std::string& op, const std::string& type = "") const;
 

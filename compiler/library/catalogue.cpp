@@ -94,7 +94,7 @@ class Reader {
 
   void product(const Node& n) {
     ProductEntry e;
-    const Keys needs = {{"mover", flag(e.needs_mover)}};
+    const Keys needs = {{"mover", flag(e.needs_mover)}, {"vectors", flag(e.vectors)}};
     read_map(n, {{"name", text(e.name)},
                  {"types",
                   [&](const Node& list) {
@@ -122,8 +122,10 @@ class Reader {
                     if (m.scalar != "scratchpad" && m.scalar != "registers")
                       fail(m, "expected registers or scratchpad");
                   }},
+                 {"staged", flag(e.staged)},
+                 {"cluster", sizes(e.cluster, 2)},
                  {"needs", [&](const Node& m) { read_map(m, needs); }}});
-    if (!e.matrix &&
+    if (!e.matrix && !e.vectors &&
         e.accumulates[0] * e.accumulates[1] * e.threads != e.tile[0] * e.tile[1] * e.slices)
       fail(n, fmt::format("{} threads of {} x {} elements do not cover a tile of {} x {}",
                           e.threads, e.accumulates[0], e.accumulates[1], e.tile[0], e.tile[1]));

@@ -26,7 +26,11 @@ struct ProductEntry {
   int64_t stages = 1;  // tiles of operands under way or in use at once
   std::vector<int64_t> split_k = {1};
   bool from_scratchpad = false;  // matrix instructions read the scratchpad themselves
+  bool staged = true;            // operands are copied into a scratchpad; else read from caches
   bool needs_mover = false;
+  // Groups of neighbouring rows and columns of tiles that share their copies by multicast.
+  int64_t cluster[2] = {1, 1};
+  bool vectors = false;  // for units whose lanes are explicit vectors; `threads` is one vector then
 };
 
 // Rows: softmax, normalisations, reductions.

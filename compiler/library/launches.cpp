@@ -34,6 +34,8 @@ class Products {
   void add_to(std::vector<Launches>& out) const {
     if (std::find(e_.types.begin(), e_.types.end(), o_.type) == e_.types.end()) return;
     if (e_.needs_mover && !chip_.machine.copies_overlap) return;
+    if (e_.vectors == chip_.machine.simt) return;
+    if (e_.cluster[0] * e_.cluster[1] > 1 && !chip_.machine.copies_multicast) return;
     if (!e_.matrix) {
       if (model::product_rate(chip_, o_.type, "") > 0) add_splits("", out);
       return;
@@ -59,15 +61,33 @@ class Products {
   }
 
   double tile(int i) const { return static_cast<double>(e_.tile[i]); }
-  double threads() const { return static_cast<double>(e_.threads); }
+  double threads() const { return e_.vectors ? lanes_ : static_cast<double>(e_.threads); }
   double waves() const { return ceil_div(threads(), lanes_); }
   // Waves that compute: those of a warp-specialised kernel's last group copy.
   double stages() const { return static_cast<double>(e_.stages); }
 
   // Of one step of the main loop.
   struct Step {
-    double instructions = 0, scratch_traffic = 0;
+    double instructions = 0, traffic = 0;  // bytes of the memory that it loads from
   };
+
+  // A vector's rows are broadcast, its columns loaded; each load takes the place of a whole vector.
+  Step vectors_step() const {
+    const double rows = static_cast<double>(e_.accumulates[0]),
+                 columns = static_cast<double>(e_.accumulates[1]);
+    const double turns = tile(0) * tile(1) / (rows * columns * lanes_) * tile(2);
+    return {turns * (rows * columns + columns), turns * (rows + columns) * lanes_ * bytes_};
+  }
+
+  // Lanes of a wave lie in the most square block of their tiles, and share what they read.
+  Step direct_step() const {
+    const double rows = static_cast<double>(e_.accumulates[0]),
+                 columns = static_cast<double>(e_.accumulates[1]);
+    const double down = std::exp2(std::floor(std::log2(lanes_) / 2)), across = lanes_ / down;
+    const double loads = (rows + columns) / (kLoad / bytes_) * tile(2) * waves();
+    return {rows * columns * tile(2) * waves() + loads,
+            (rows * down + columns * across) * bytes_ * tile(2) * waves()};
+  }
 
   // Each thread loads its rows and columns of every reduction step, in loads of 16 bytes. Lanes
   // that share a row read the same words: a load takes two cycles of 128 bytes where lanes of a
@@ -116,28 +136,39 @@ class Products {
                                       bytes_ / kWord / lanes_
                                 : 2 * static_cast<double>(e_.accumulates[0] + e_.accumulates[1]);
     const double in_flight = e_.needs_mover ? 0 : copied / threads() / kWord;
-    w.registers_per_thread = kThreadRegisters + accumulators + operands + in_flight;
-    w.scratch_bytes = copied * stages();
+    w.registers_per_thread =
+        e_.vectors ? accumulators + static_cast<double>(e_.accumulates[1])
+                   : kThreadRegisters + accumulators + operands + (e_.staged ? in_flight : 0);
+    w.scratch_bytes = e_.staged ? copied * stages() : 0;
     w.products = {tile(0) * tile(1) * tile(2) * steps, o_.type,
                   o_.type == ir::DType::i8 ? ir::DType::i32 : ir::DType::f32, instruction};
-    const Step step = e_.matrix ? matrix_step(instruction) : lanes_step();
+    const Step step = e_.matrix    ? matrix_step(instruction)
+                      : e_.vectors ? vectors_step()
+                      : !e_.staged ? direct_step()
+                                   : lanes_step();
     // Copies: loaded and stored by threads, or by a mover that stores only.
-    const double copies = copied / (lanes_ * kLoad);
+    const double copies = e_.staged ? copied / (lanes_ * kLoad) : 0;
     const double results = tile(0) * tile(1);
     w.instructions = steps * (step.instructions + (e_.needs_mover ? copies : 2 * copies) +
                               kLoopInstructions * waves()) +
                      waves() * kThreadInstructions + results / lanes_;
-    w.scratch_traffic = steps * (step.scratch_traffic + copied);
+    w.scratch_traffic = e_.staged ? steps * (step.traffic + copied) : 0;
     if (e_.slices > 1) {
       const double sums = results * kWord * static_cast<double>(e_.slices - 1);
       w.scratch_traffic += 2 * sums;
       w.waits.barriers += 2;
     }
-    w.near_traffic = steps * copied + results * kWord;
+    const double shared = (tile(0) / static_cast<double>(e_.cluster[1]) +
+                           tile(1) / static_cast<double>(e_.cluster[0])) *
+                          tile(2) * bytes_;
+    w.fills = steps * shared + results * kWord;
+    w.near_traffic = steps * (e_.staged ? copied : step.traffic) + results * kWord;
     w.waits.far = 1;
-    w.waits.scratch = 1;
-    w.waits.barriers += 1;
-    w.steps = {steps, std::max(1.0, stages() - 1)};
+    if (e_.staged) {
+      w.waits.scratch = 1;
+      w.waits.barriers += 1;
+      w.steps = {steps, std::max(1.0, stages() - 1)};
+    }
     w.grid = {
         rows,       columns,   o_.batches, split, tile(0) * part * bytes_, tile(1) * part * bytes_,
         o_.a_bytes, o_.b_bytes};

@@ -63,7 +63,17 @@ model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const 
   const model::Level& far = chip.machine.levels.back();
   e.levels.push_back({"", first.far_read, first.far_written, first.far, 0, true});
   e.levels.back().boundary = far.name;
-  e.low = e.high = e.seconds;
+  const Residual r = residual_of(options.residuals, kind_of(o), e.seconds);
+  e.low = e.seconds * r.low;
+  e.high = e.seconds * r.high;
+  double rate = product_rate(chip, o.type, "");
+  for (const model::MatrixRate& m : chip.instructions)
+    if (m.instruction.a.number == o.type) rate = std::max(rate, m.multiply_adds.value);
+  const double least = std::max({o.kind == LibraryOperator::Kind::product && rate > 0
+                                     ? o.flops / 2 / (rate * chip.machine.units)
+                                     : 0,
+                                 o.read / far.read.value + o.written / far.write.value});
+  e.efficiency = least / e.seconds;
   e.assumed = chip.machine.assumptions;
   return e;
 }
@@ -90,13 +100,19 @@ Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalog
   Diags diags;
   for (LibraryOperator& o : library_operators(g)) {
     const std::vector<Launches> all = candidates(o, c, chip);
+    const size_t position = out.size() + diags.size();
+    const std::string fixed =
+        position < options.entries.size() ? options.entries[position] : std::string();
     std::vector<Priced> priced;
     for (const Launches& l : all) {
+      if (!fixed.empty() && l.front().what != fixed) continue;
       Priced p = price_all(l, chip, options);
       if (p.seconds < std::numeric_limits<double>::infinity()) priced.push_back(std::move(p));
     }
     if (priced.empty()) {
-      diags.push_back(refused(o, chip));
+      diags.push_back(fixed.empty() ? refused(o, chip)
+                                    : error(o.label + ": `" + fixed + "` does not run on " +
+                                            chip.machine.profile));
       continue;
     }
     std::stable_sort(priced.begin(), priced.end(),

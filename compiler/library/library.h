@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/library/launches.h"
+#include "compiler/library/residuals.h"
 #include "model/estimate.h"
 #include "model/price.h"
 
@@ -13,6 +14,8 @@ namespace assay::compiler {
 struct LibraryOptions {
   double launch = 0;  // s of each launch
   model::Caches caches = model::Caches::cold;
+  Residuals residuals;
+  std::vector<std::string> entries;  // of each operator, chosen before; empty: the cheapest
 };
 
 struct LibraryStep {

@@ -192,6 +192,7 @@ class Partition {
       if (o.kind == Kind::rows && static_cast<double>(ir::elements(tensor(t))) >= o.elements)
         o.writes_rows = true;
     }
+    if (o.kind != Kind::product) o.label = ir::label_of(g_, node(o.nodes.back()));
     if (o.kind != Kind::product && !read.empty()) o.type = tensor(*read.begin()).dtype;
   }
 
