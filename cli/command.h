@@ -28,6 +28,7 @@ ExitCode run_run(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_simulate(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_estimate(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_whatif(const Command&, std::span<const std::string>, const Context&);
+ExitCode run_accuracy(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_validate(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_calibrate(const Command&, std::span<const std::string>, const Context&);
 

@@ -236,14 +236,62 @@ ir::Graph make_column_sum(const Values& v) {
                                         ir::Combiner::sum, out));
 }
 
-ir::Graph make_add(const Values& v) {
+// Of vectors of n elements: of two, of one and a number, of one.
+template <ir::ScalarOp op>
+ir::Graph make_binary(const char* name, const Values& v) {
   ir::Graph g;
   const int64_t n = v.at("n");
   const int a = add_tensor(g, "a", {n}, true), b = add_tensor(g, "b", {n}, true),
             out = add_tensor(g, "y", {n}, false);
-  return finish(std::move(g), elementwise("add", {{"i", n}},
+  return finish(std::move(g), elementwise(name, {{"i", n}},
                                           {read_of(a, {variable(0)}), read_of(b, {variable(0)})},
-                                          apply(ir::ScalarOp::add, ir::read(0), ir::read(1)), out));
+                                          apply(op, ir::read(0), ir::read(1)), out));
+}
+
+ir::Graph make_unary(const char* name, const Values& v, ir::Scalar body) {
+  ir::Graph g;
+  const int64_t n = v.at("n");
+  const int a = add_tensor(g, "x", {n}, true), out = add_tensor(g, "y", {n}, false);
+  return finish(std::move(g),
+                elementwise(name, {{"i", n}}, {read_of(a, {variable(0)})}, std::move(body), out));
+}
+
+template <ir::ScalarOp op>
+ir::Graph make_with_scalar(const char* name, const Values& v) {
+  return make_unary(name, v, apply(op, ir::read(0), ir::number(1.5)));
+}
+
+ir::Graph make_add(const Values& v) { return make_binary<ir::ScalarOp::add>("add", v); }
+ir::Graph make_sub(const Values& v) { return make_binary<ir::ScalarOp::sub>("sub", v); }
+ir::Graph make_mul(const Values& v) { return make_binary<ir::ScalarOp::mul>("mul", v); }
+ir::Graph make_div(const Values& v) { return make_binary<ir::ScalarOp::div>("div", v); }
+ir::Graph make_pow(const Values& v) { return make_binary<ir::ScalarOp::pow>("pow", v); }
+ir::Graph make_add_scalar(const Values& v) {
+  return make_with_scalar<ir::ScalarOp::add>("add_scalar", v);
+}
+ir::Graph make_mul_scalar(const Values& v) {
+  return make_with_scalar<ir::ScalarOp::mul>("mul_scalar", v);
+}
+ir::Graph make_div_scalar(const Values& v) {
+  return make_with_scalar<ir::ScalarOp::div>("div_scalar", v);
+}
+ir::Graph make_pow_scalar(const Values& v) {
+  return make_with_scalar<ir::ScalarOp::pow>("pow_scalar", v);
+}
+ir::Graph make_exp(const Values& v) {
+  return make_unary("exp", v, ir::apply(ir::ScalarOp::exp, {ir::read(0)}));
+}
+ir::Graph make_tanh(const Values& v) {
+  return make_unary("tanh", v, ir::apply(ir::ScalarOp::tanh, {ir::read(0)}));
+}
+// 1 / (1 + exp(-x))
+ir::Scalar logistic() {
+  ir::Scalar e = ir::apply(ir::ScalarOp::exp, {ir::apply(ir::ScalarOp::neg, {ir::read(0)})});
+  return apply(ir::ScalarOp::div, ir::number(1), apply(ir::ScalarOp::add, ir::number(1), e));
+}
+ir::Graph make_sigmoid(const Values& v) { return make_unary("sigmoid", v, logistic()); }
+ir::Graph make_silu(const Values& v) {
+  return make_unary("silu", v, apply(ir::ScalarOp::mul, ir::read(0), logistic()));
 }
 
 // Matrices [rows, columns] and vectors along one of their axes.
@@ -384,6 +432,18 @@ const std::vector<Operator>& operators() {
       {"avg_pool", pool, make_avg_pool},
       {"relu", {{"n", 0}}, make_relu},
       {"add", {{"n", 0}}, make_add},
+      {"sub", {{"n", 0}}, make_sub},
+      {"mul", {{"n", 0}}, make_mul},
+      {"div", {{"n", 0}}, make_div},
+      {"pow", {{"n", 0}}, make_pow},
+      {"add_scalar", {{"n", 0}}, make_add_scalar},
+      {"mul_scalar", {{"n", 0}}, make_mul_scalar},
+      {"div_scalar", {{"n", 0}}, make_div_scalar},
+      {"pow_scalar", {{"n", 0}}, make_pow_scalar},
+      {"exp", {{"n", 0}}, make_exp},
+      {"tanh", {{"n", 0}}, make_tanh},
+      {"sigmoid", {{"n", 0}}, make_sigmoid},
+      {"silu", {{"n", 0}}, make_silu},
       {"gelu", {{"n", 0}}, make_gelu},
       {"bias_add", matrix, make_bias_add},
       {"transpose", matrix, make_transpose},

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/dtype.h"
@@ -49,7 +50,7 @@ struct TileGrid {
 };
 
 struct LaunchWork {
-  std::string what;  // for explanations: the catalogue's entry and its shape
+  std::string_view entry;  // of the catalogue, or what else it is; outlives this
   double groups = 1;
   double threads = 1;  // of a group
   double registers_per_thread = 0;

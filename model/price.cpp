@@ -38,6 +38,7 @@ Memories memories_of(const Machine& m) {
 // `footprint` bytes are filled between. Replacement as good as random, since groups interleave: a
 // line survives n fills of a cache of c lines with exp(-n / c). Misses fill, too.
 double missed(const Level& level, double footprint) {
+  if (footprint <= 0) return 0;
   const double fills = footprint / level.capacity.value;
   double part = 0;
   for (int i = 0; i < 20; ++i) part = 1 - std::exp(-fills * (1 + part));
@@ -134,7 +135,7 @@ class Pricing {
       out_.far_read = w_.read * (1 + again * far_misses);
     }
     out_.far_written = w_.written;
-    if (memory_.shared != nullptr) {
+    if (memory_.shared != nullptr && w_.handed_read + w_.handed_written > 0) {
       const double gone =
           missed(*memory_.shared, (w_.handed_read + w_.handed_written) / memory_.shared->instances);
       out_.far_read -= w_.handed_read * (1 - gone);

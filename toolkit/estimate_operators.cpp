@@ -117,7 +117,9 @@ struct OperatorEstimator::State {
     out.why_not_printable = "a library's kernel is priced only";
     for (compiler::LibraryStep& s : *steps)
       out.operators.push_back({s.operation.label, std::string(ir::name_of(s.operation.type)),
-                               s.entry, std::move(s.estimate), std::move(s.lost)});
+                               s.entry, std::string(compiler::kind_of(s.operation)),
+                               s.operation.read + s.operation.written, std::move(s.estimate),
+                               std::move(s.lost)});
     return out;
   }
 
@@ -145,7 +147,7 @@ struct OperatorEstimator::State {
     for (size_t i = 0; i < estimates.size(); ++i) {
       const ir::Step& step = plan->steps[i];
       const std::string name = plan->programs[static_cast<size_t>(step.program)].name;
-      out.operators.push_back({step.label, type, name, estimates[i], {}});
+      out.operators.push_back({step.label, type, name, "", 0, estimates[i], {}});
     }
     out.plan = std::move(plan);
     return out;
@@ -180,6 +182,22 @@ Result<OperatorEstimator> OperatorEstimator::open(const hwdesc::Profile& profile
   state->library.launch = *launch;
   state->library.caches = options.warm ? model::Caches::warm : model::Caches::cold;
   return OperatorEstimator(std::move(state));
+}
+
+double OperatorEstimator::peak_flops(const std::string& type) const {
+  const auto wanted = ir::parse_dtype(type);
+  double rate = 0;
+  for (const model::TypeRate& t : state_->chip.types)
+    if (t.type == wanted) rate = std::max(rate, t.multiply_adds.value);
+  for (const model::MatrixRate& r : state_->chip.instructions)
+    if (r.instruction.a.number == wanted && !r.instruction.a.tf32)
+      rate = std::max(rate, r.multiply_adds.value);
+  return 2 * rate * state_->chip.machine.units;
+}
+
+double OperatorEstimator::bandwidth() const {
+  const model::Level& far = state_->chip.machine.levels.back();
+  return far.read.value * far.instances;
 }
 
 Result<GraphEstimate> OperatorEstimator::estimate(const ir::Graph& graph) const {

@@ -31,6 +31,8 @@ struct OperatorEstimate {
   std::string label;  // of the operator and its shape
   std::string type;   // of its inputs
   std::string entry;  // what would run
+  std::string kind;   // of a library's kernel: product, rows, pointwise
+  double bytes = 0;   // that a library's kernel moves at least
   model::Estimate estimate;
   std::vector<std::string> lost;  // the next best candidates
 };
@@ -66,6 +68,11 @@ class OperatorEstimator {
   static Result<ir::Graph> graph_of(const std::string& op, const std::string& type);
   // `matmul m=1000 n=777 k=513 type=bf16`. `type`: "" or that of every operator without its own.
   Result<GraphEstimate> estimate(const std::string& op, const std::string& type = "") const;
+
+  // Of the whole chip, by its profile: operations per s on numbers of a type, 0 where it has none;
+  // bytes per s of far memory.
+  double peak_flops(const std::string& type) const;
+  double bandwidth() const;
 
  private:
   struct State;

@@ -123,7 +123,7 @@ class Products {
     LaunchWork w;
     const double rows = ceil_div(o_.m, tile(0)), columns = ceil_div(o_.n, tile(1));
     const double part = std::ceil(o_.k / split), steps = ceil_div(part, tile(2));
-    w.what = fmt::format("{}{}", e_.name, split > 1 ? fmt::format(" split {}", split) : "");
+    w.entry = e_.name;
     w.groups = rows * columns * o_.batches * split;
     w.threads = threads();
     const double copied = (tile(0) + tile(1)) * tile(2) * bytes_;
@@ -181,7 +181,7 @@ class Products {
   LaunchWork sum_of_parts(double split) const {
     LaunchWork w;
     const double results = o_.m * o_.n * o_.batches;
-    w.what = "sum of parts";
+    w.entry = "sum of parts";
     w.threads = 256;
     w.groups = ceil_div(results, w.threads);
     w.operations.simple = w.threads * split;
@@ -212,7 +212,7 @@ double count(const model::Operations& o) {
 
 LaunchWork rows_in_registers(const LibraryOperator& o, const RowEntry& e, double lanes) {
   LaunchWork w;
-  w.what = e.name;
+  w.entry = e.name;
   w.threads = static_cast<double>(e.threads);
   const double waves = ceil_div(w.threads, lanes);
   w.groups = ceil_div(o.rows, waves);
@@ -234,7 +234,7 @@ LaunchWork rows_in_registers(const LibraryOperator& o, const RowEntry& e, double
 
 LaunchWork rows_by_groups(const LibraryOperator& o, const RowEntry& e, double lanes) {
   LaunchWork w;
-  w.what = e.name;
+  w.entry = e.name;
   w.threads = static_cast<double>(threads_for(e, static_cast<int64_t>(o.columns)));
   w.groups = o.rows;
   const double waves = ceil_div(w.threads, lanes), vector = static_cast<double>(e.vector);
@@ -270,7 +270,7 @@ bool allows(const RowEntry& e, const LibraryOperator& o) {
 
 LaunchWork pointwise(const LibraryOperator& o, const PointwiseEntry& e, double lanes) {
   LaunchWork w;
-  w.what = e.name;
+  w.entry = e.name;
   const double per_thread = static_cast<double>(e.per_thread),
                vector = static_cast<double>(e.vector);
   w.threads = static_cast<double>(e.threads);
@@ -281,7 +281,9 @@ LaunchWork pointwise(const LibraryOperator& o, const PointwiseEntry& e, double l
   w.instructions =
       moves + count(w.operations) / lanes + ceil_div(w.threads, lanes) * kThreadInstructions;
   w.registers_per_thread = kThreadRegisters + 2 * per_thread;
-  w.near_traffic = bytes;
+  const double window = o.window_reads / w.groups;
+  w.instructions += window / lanes;
+  w.near_traffic = bytes + window * ir::bytes_of(o.type);
   w.waits.far = 1;
   w.read = o.read;
   w.written = o.written;
@@ -300,6 +302,13 @@ void add_rows(const LibraryOperator& o, const Catalogue& c, double lanes,
 }
 
 }  // namespace
+
+std::string name_of(const Launches& l) {
+  const model::LaunchWork& first = l.front();
+  std::string out(first.entry);
+  if (first.grid.splits > 1) out += fmt::format(" split {}", first.grid.splits);
+  return out;
+}
 
 std::vector<Launches> candidates(const LibraryOperator& o, const Catalogue& c,
                                  const model::Chip& chip) {

@@ -105,7 +105,7 @@ Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalog
         position < options.entries.size() ? options.entries[position] : std::string();
     std::vector<Priced> priced;
     for (const Launches& l : all) {
-      if (!fixed.empty() && l.front().what != fixed) continue;
+      if (!fixed.empty() && name_of(l) != fixed) continue;
       Priced p = price_all(l, chip, options);
       if (p.seconds < std::numeric_limits<double>::infinity()) priced.push_back(std::move(p));
     }
@@ -118,11 +118,11 @@ Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalog
     std::stable_sort(priced.begin(), priced.end(),
                      [](const Priced& a, const Priced& b) { return a.seconds < b.seconds; });
     LibraryStep step;
-    step.entry = priced.front().launches->front().what;
+    step.entry = name_of(*priced.front().launches);
     step.estimate = estimate_of(o, priced.front(), chip, options);
     for (size_t i = 1; i < std::min(priced.size(), kLostShown + 1); ++i)
       step.lost.push_back(
-          fmt::format("{}: {:.4g} us", priced[i].launches->front().what, priced[i].seconds * 1e6));
+          fmt::format("{}: {:.4g} us", name_of(*priced[i].launches), priced[i].seconds * 1e6));
     step.operation = std::move(o);
     out.push_back(std::move(step));
   }

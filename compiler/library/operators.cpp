@@ -81,6 +81,29 @@ void count_scalar(const ir::Scalar& s, double times, model::Operations& out) {
   for (const ir::Scalar& a : s.args) count_scalar(a, times, out);
 }
 
+// Does the node reduce rows: whole inner dimensions of what it reads, each element once? Windows
+// overlap, and sums over outer dimensions run along rows of lanes.
+bool reduces_rows(const ir::Graph& g, const ir::Node& n) {
+  for (const ir::Read& r : n.reads) {
+    if (r.index.empty()) continue;
+    bool inner = false;
+    for (size_t a = 0; a < n.axes.size(); ++a) {
+      const int axis = static_cast<int>(a);
+      if (!ir::is_reduce(g, n, axis) || n.axes[a].extent == 1) continue;
+      inner |= ir::depends_on(r.index.back(), axis);
+      for (const ir::Index& i : r.index) {
+        if (!ir::depends_on(i, axis)) continue;
+        for (size_t other = 0; other < n.axes.size(); ++other)
+          if (!ir::is_reduce(g, n, static_cast<int>(other)) &&
+              ir::depends_on(i, static_cast<int>(other)))
+            return false;
+      }
+    }
+    if (inner) return true;
+  }
+  return false;
+}
+
 class Partition {
  public:
   explicit Partition(const ir::Graph& g) : g_(g), group_(g.nodes.size(), -1) {}
@@ -158,12 +181,19 @@ class Partition {
     const ir::Node& n = node(i);
     o.nodes.push_back(i);
     o.flops += ir::flops_of(g_, n);
-    o.elements = std::max(o.elements, static_cast<double>(ir::points_of(n)));
-    if (is_product(s)) return;
     const double points = static_cast<double>(ir::points_of(n)), columns = reduced(n);
+    const bool rows = columns > 1 && reduces_rows(g_, n);
+    const double results = static_cast<double>(ir::elements(tensor(n.output)));
+    o.elements = std::max(o.elements, rows ? points : results);
+    if (is_product(s)) return;
+    if (columns > 1 && !rows) {
+      const size_t factors = s.a >= 0 ? 2 : 1;
+      o.window_reads += points * static_cast<double>(factors);
+      o.operations.multiply_adds += s.a >= 0 ? points : 0;
+    }
     count_scalar(n.body, points, o.operations);
     if (columns > 0) o.operations.simple += points;  // the combiner
-    if (columns > 1 && o.kind != Kind::product) {
+    if (rows && o.kind != Kind::product) {
       o.kind = Kind::rows;
       o.columns = columns;
       o.rows = points / columns;

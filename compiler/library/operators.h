@@ -18,7 +18,8 @@ struct LibraryOperator {
   ir::DType type = ir::DType::f32;
   double flops = 0;
   double read = 0, written = 0;  // bytes, each tensor once
-  double elements = 0;           // of the largest tensor it computes or reduces
+  double elements = 0;           // of the largest tensor it computes, or reduces along rows
+  double window_reads = 0;       // elements that windows read, each as often as it is read
   model::Operations operations;  // of all elements; without a product's multiply-adds
   // Of a product: C[b, m, n] += A[b, m, k] B[b, k, n].
   double batches = 1, m = 1, n = 1, k = 1;

@@ -18,8 +18,8 @@ const std::vector<std::vector<std::string>> kCommands = {
     {"profile", "merge"}, {"profile", "schema"},
     {"compile"},          {"run"},
     {"simulate"},         {"estimate"},
-    {"whatif"},           {"validate"},
-    {"calibrate"}};
+    {"whatif"},           {"accuracy"},
+    {"validate"},         {"calibrate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/cli/golden/" + name + ".txt";

@@ -64,6 +64,14 @@ TEST(LibraryOperators, RowsAreOneLaunch) {
   EXPECT_FALSE(only("reduce_sum rows=100 columns=64").writes_rows);
 }
 
+TEST(LibraryOperators, WindowsAndColumnsAreNoRows) {
+  for (const char* text : {"max_pool c=4 h=8 w=8 r=3 s=3 stride=2", "column_sum rows=64 columns=8",
+                           "avg_pool c=4 h=8 w=8 r=1 s=1 stride=2 pad=0"})
+    EXPECT_EQ(only(text).kind, Kind::pointwise) << text;
+  EXPECT_EQ(only("max_pool c=4 h=8 w=8 r=3 s=3 stride=2").window_reads, 4.0 * 4 * 4 * 9);
+  EXPECT_EQ(only("depthwise c=16 h=8 w=8").operations.multiply_adds, 16.0 * 8 * 8 * 9);
+}
+
 TEST(LibraryOperators, ChainsOfElementsAreOneLaunch) {
   const LibraryOperator o = only("gelu n=1000");
   EXPECT_EQ(o.kind, Kind::pointwise);

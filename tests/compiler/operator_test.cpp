@@ -57,6 +57,32 @@ TEST(Operators, LayerNorm) {
   }
 }
 
+TEST(Operators, Elements) {
+  const auto expect = [](const std::string& name, auto&& of) {
+    const Ran r = run(name + " n=50");
+    for (size_t i = 0; i < 50; ++i) {
+      const double x = d(r.in[0][i]), y = r.in.size() > 1 ? d(r.in[1][i]) : 1.5, e = of(x, y);
+      if (std::isfinite(e)) {
+        EXPECT_NEAR(r.out[i], e, 1e-12 * (1 + std::abs(e))) << name;
+      } else {
+        EXPECT_FALSE(std::isfinite(r.out[i])) << name;
+      }
+    }
+  };
+  expect("sub", [](double x, double y) { return x - y; });
+  expect("mul", [](double x, double y) { return x * y; });
+  expect("div", [](double x, double y) { return x / y; });
+  expect("pow", [](double x, double y) { return std::pow(x, y); });
+  expect("add_scalar", [](double x, double y) { return x + y; });
+  expect("mul_scalar", [](double x, double y) { return x * y; });
+  expect("div_scalar", [](double x, double y) { return x / y; });
+  expect("pow_scalar", [](double x, double y) { return std::pow(x, y); });
+  expect("exp", [](double x, double) { return std::exp(x); });
+  expect("tanh", [](double x, double) { return std::tanh(x); });
+  expect("sigmoid", [](double x, double) { return 1 / (1 + std::exp(-x)); });
+  expect("silu", [](double x, double) { return x / (1 + std::exp(-x)); });
+}
+
 TEST(Operators, Pooling) {
   const Ran most = run("max_pool c=2 h=6 w=5 r=3 s=3 stride=2"),
             mean = run("avg_pool c=2 h=6 w=5 r=3 s=3 stride=2");

@@ -71,9 +71,10 @@ const std::vector<Row>& house() {
         // Both wings.
         {"toolkit",
          prediction + devices + Words{"probe", "compiler/import", "support/files"},
-         {"calibrate.h", "compile.h", "devices.h", "estimate_json.h", "estimate_operators.h",
-          "input_ranges.h", "profile_rates.h", "profiles.h", "run.h", "simulate.h", "summary.h",
-          "validate.h", "validate_plot.h", "validate_score.h", "verify_programs.h", "whatif.h"}},
+         {"accuracy.h", "calibrate.h", "compile.h", "devices.h", "estimate_json.h",
+          "estimate_operators.h", "input_ranges.h", "profile_rates.h", "profiles.h", "reference.h",
+          "run.h", "simulate.h", "summary.h", "validate.h", "validate_plot.h", "validate_score.h",
+          "verify_programs.h", "whatif.h"}},
         {"cli", base + Words{"support/files", "runtime", "probe", "toolkit", "cli/console"}, {}},
         {"cli/console",
          devices + Words{"probe", "support/files"},

@@ -1,0 +1,119 @@
+// assay accuracy
+#include "toolkit/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/command.h"
+#include "cli/console/options.h"
+#include "cli/console/report.h"
+#include "cli/console/table.h"
+#include "support/files/files.h"
+#include "toolkit/estimate_json.h"
+
+namespace assay::cli {
+namespace {
+
+using toolkit::Json;
+
+struct Request {
+  std::string reference = "reference", residuals;
+  toolkit::AccuracyOptions accuracy;
+};
+
+void declare(Options& options, Request& r) {
+  options
+      .add_option("--reference", r.reference, "folder with index.yaml and tables of measurements")
+      .type_name("DIR")
+      .capture_default_str();
+  options.add_option("--device", r.accuracy.device, "profile whose tables are shown (default: all)")
+      .type_name("PROFILE");
+  options
+      .add_option("--residuals", r.residuals,
+                  "also write the quantiles of all tables: the intervals of estimates")
+      .type_name("FILE.yaml");
+  options.add_format();
+}
+
+std::string percents(double v) { return fmt::format("{:.1f}", 100 * v); }
+
+std::string regime(const toolkit::AccuracyRow& r) {
+  if (std::isinf(r.below)) return "all";
+  if (r.above == 0) return fmt::format("to {:.0f} us", r.below * 1e6);
+  if (r.below > 1) return fmt::format("above {:.0f} us", r.above * 1e6);
+  return fmt::format("to {:.0f} us", r.below * 1e6);
+}
+
+void print_text(const toolkit::Accuracy& a) {
+  std::vector<std::vector<std::string>> rows = {{"device, group", "role", "times", "n", "mean",
+                                                 "median", "bias", "roofline", "3 constants",
+                                                 "inside", "half-width"}};
+  for (const toolkit::AccuracyRow& r : a.rows)
+    rows.push_back({std::isinf(r.below) ? r.device + " " + r.group : "",
+                    std::isinf(r.below) ? (r.role == toolkit::Role::fit ? "fit" : "judge") : "",
+                    regime(r), fmt::format("{}", r.model.n), percents(r.model.mean),
+                    percents(r.model.median), percents(r.model.bias), percents(r.datasheet.mean),
+                    percents(r.constants.mean), percents(r.coverage), percents(r.half_width)});
+  fmt::print("errors of predicted / measured - 1, %\n{}", table(rows));
+  std::vector<std::vector<std::string>> bars = {{"bar", "value", "at most", "holds"}};
+  for (const toolkit::AccuracyBar& b : a.bars)
+    bars.push_back({b.name, percents(b.value), percents(b.bar), b.holds ? "yes" : "no"});
+  fmt::print("\n{}", table(bars));
+}
+
+Json json_of(const toolkit::ErrorSummary& s) {
+  return {{"n", s.n},
+          {"mean", s.mean},
+          {"median", s.median},
+          {"worst_tenth", s.worst_tenth},
+          {"bias", s.bias}};
+}
+
+Json json_of(const toolkit::Accuracy& a) {
+  Json rows = Json::array(), groups = Json::array();
+  for (const toolkit::AccuracyBar& b : a.bars)
+    rows.push_back({{"name", b.name}, {"value", b.value}, {"bar", b.bar}, {"holds", b.holds}});
+  for (const toolkit::AccuracyRow& r : a.rows)
+    groups.push_back({{"device", r.device},
+                      {"group", r.group},
+                      {"role", r.role == toolkit::Role::fit ? "fit" : "judge"},
+                      {"regime", regime(r)},
+                      {"model", json_of(r.model)},
+                      {"datasheet_roofline", json_of(r.datasheet)},
+                      {"three_constants", json_of(r.constants)},
+                      {"coverage", r.coverage},
+                      {"half_width", r.half_width},
+                      {"refused", r.refused}});
+  return {{"rows", rows}, {"groups", groups}};
+}
+
+}  // namespace
+
+ExitCode run_accuracy(const Command& self, std::span<const std::string> arguments,
+                      const Context& context) {
+  Request r;
+  Options options(self);
+  declare(options, r);
+  if (const auto stop = options.parse(arguments)) return *stop;
+  const Result<toolkit::Reference> reference = toolkit::read_reference(r.reference);
+  if (!reference) return failed(reference.diags(), context);
+  ProgressLine progress(context);
+  r.accuracy.progress = progress.callback();
+  r.accuracy.cancel = context.cancel;
+  const Result<toolkit::Accuracy> a = toolkit::accuracy(*reference, r.accuracy);
+  if (!a) return failed(a.diags(), context);
+  progress.clear();
+  if (!r.residuals.empty()) {
+    const Diags unwritten = write_text(r.residuals, a->residuals);
+    if (!unwritten.empty()) return failed(unwritten, context);
+  }
+  if (options.format() == Format::json)
+    print_json(json_of(*a));
+  else
+    print_text(*a);
+  print_diags(a->notes);
+  return ExitCode::ok;
+}
+
+}  // namespace assay::cli

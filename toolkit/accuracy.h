@@ -1,0 +1,53 @@
+// The error table: estimates of a library's kernels against published measurements, beside
+// rooflines. Profiles alone are used; nothing is fitted to a table but the roofline's constants.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+#include "toolkit/progress.h"
+#include "toolkit/reference.h"
+
+namespace assay::toolkit {
+
+struct ErrorSummary {
+  int64_t n = 0;
+  double mean = 0, median = 0, worst_tenth = 0;  // of |predicted / measured - 1|
+  double bias = 0;                               // mean of predicted / measured - 1
+};
+
+// Rows of one table that took longer than `above` and up to `below`.
+struct AccuracyRow {
+  std::string device, group;
+  Role role = Role::judge;
+  double above = 0, below = 0;  // s; the first row of a table is of all its times
+  ErrorSummary model, datasheet, constants;
+  double coverage = 0;    // of the intervals, whose quantiles come from the other devices
+  double half_width = 0;  // median, relative to the estimate
+  int64_t refused = 0;    // rows that no entry computes
+};
+
+struct AccuracyBar {
+  std::string name;
+  double value = 0, bar = 0;
+  bool holds = false;
+};
+
+struct Accuracy {
+  std::vector<AccuracyRow> rows;
+  std::vector<AccuracyBar> bars;
+  std::string residuals;  // quantiles over all tables, as a file for hw_profiles/residuals
+  Diags notes;            // why rows were refused, each kind once
+};
+
+struct AccuracyOptions {
+  std::string device;  // of the tables; "": all
+  Progress progress;
+  const CancelToken* cancel = nullptr;
+};
+
+// Errors: a profile that is missing or refused; cancelled.
+Result<Accuracy> accuracy(const Reference& reference, const AccuracyOptions& options);
+
+}  // namespace assay::toolkit
