@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "model/residual.h"
 #include "model/retention.h"
@@ -14,8 +15,9 @@ namespace {
 
 struct Memories {  // of a machine, as a group sees them
   const Level* scratch = nullptr;
-  const Level* near = nullptr;    // a unit's own cache
-  const Level* shared = nullptr;  // the last cache that units share
+  const Level* near = nullptr;       // a unit's own cache
+  std::vector<const Level*> caches;  // that units share, near to far
+  const Level* shared = nullptr;     // the last of them
   const Level* far = nullptr;
 };
 
@@ -27,7 +29,7 @@ Memories memories_of(const Machine& m) {
     else if (l.is_scratchpad)
       out.scratch = out.scratch != nullptr ? out.scratch : &l;
     else if (l.shared)
-      out.shared = &l;
+      out.caches.push_back(out.shared = &l);
     else if (out.near == nullptr)
       out.near = &l;
   }
@@ -97,13 +99,11 @@ class Pricing {
     at_once_ = std::min(w_.groups, out_.occupancy * m_.units);
     count_bytes();
     const double units = unit_time(busiest);
-    out_.shared_cache =
-        memory_.shared == nullptr
-            ? 0
-            : out_.shared_bytes / (memory_.shared->read.value * memory_.shared->instances);
     out_.far = far_time();
-    // Code, then parameters come from the shared cache; the last store goes there.
+    // Code, then parameters come from the shared cache; the last store goes there. Data that no
+    // cache holds was not translated lately either: its page's entry comes from far memory.
     out_.start = m_.simt ? 3 * latency(memory_.shared) : 0;
+    if (m_.simt && caches_ == Caches::cold) out_.start += latency(memory_.far);
     const std::array<double, 3> parts = {units, out_.shared_cache, out_.far};
     out_.seconds = out_.start + joined(parts);
     return out_;
@@ -112,27 +112,36 @@ class Pricing {
  private:
   bool is_product() const { return w_.grid.row_bytes > 0; }
 
+  // A cache's time for the bytes that are asked of it.
+  void ask(const Level& cache, double bytes) {
+    out_.shared_bytes = std::max(out_.shared_bytes, bytes);
+    out_.shared_cache = std::max(out_.shared_cache, bytes / (cache.read.value * cache.instances));
+  }
+
+  // Bytes over each boundary: what a memory is asked for is what the nearer ones do not hold.
   void count_bytes() {
-    const double again = w_.passes - 1;
     if (is_product()) {
-      out_.shared_bytes = w_.groups * w_.fills;
-      out_.far_read = operand_bytes(w_.grid, at_once_, memory_.shared);
+      double asked = w_.groups * w_.fills;
+      for (const Level* cache : memory_.caches) {
+        ask(*cache, asked);
+        asked = operand_bytes(w_.grid, at_once_, cache) + w_.written;
+      }
+      out_.far_read =
+          memory_.caches.empty() ? operand_bytes(w_.grid, at_once_, nullptr) : asked - w_.written;
     } else {
-      const double read = w_.group_read * out_.occupancy;
-      const double moved = read + w_.group_written * out_.occupancy;
-      const double near_misses =
-          memory_.near == nullptr
-              ? 1
-              : missed(*memory_.near, memory_.near->write_allocates ? moved : read);
-      const double together = moved * std::min(m_.units, w_.groups);
-      const double far_misses =
-          memory_.shared == nullptr
-              ? near_misses
-              : near_misses * missed(*memory_.shared, together / memory_.shared->instances);
-      near_hits_ = 1 - near_misses;
-      reread_from_far_ = far_misses;
-      out_.shared_bytes = w_.read * (1 + again * near_misses) + w_.written;
-      out_.far_read = w_.read * (1 + again * far_misses);
+      const double again = w_.passes - 1, read = w_.group_read * out_.occupancy,
+                   moved = read + w_.group_written * out_.occupancy,
+                   together = moved * std::min(m_.units, w_.groups);
+      double missing = memory_.near == nullptr
+                           ? 1
+                           : missed(*memory_.near, memory_.near->write_allocates ? moved : read);
+      near_hits_ = 1 - missing;
+      for (const Level* cache : memory_.caches) {
+        ask(*cache, w_.read * (1 + again * missing) + w_.written);
+        missing *= missed(*cache, together / cache->instances);
+      }
+      reread_from_far_ = missing;
+      out_.far_read = w_.read * (1 + again * missing);
     }
     out_.far_written = w_.written;
     if (memory_.shared != nullptr && w_.handed_read + w_.handed_written > 0) {
@@ -192,7 +201,13 @@ class Pricing {
     double all =
         loads + n.scratch * scratch + n.barriers * barrier + n.multiply_adds * m_.fma_latency.value;
     if (w_.steps.count > 0) {
-      const double step = busy / w_.steps.count, arrives = shared / std::max(1.0, w_.steps.ahead);
+      // Operands come from the shared cache, or, where a group is the first to want them, from
+      // behind.
+      const double first =
+          out_.shared_bytes > 0 ? std::min(1.0, out_.far_read / out_.shared_bytes) : 0;
+      const double latency_of_load = shared + first * (latency(memory_.far) - shared);
+      const double step = busy / w_.steps.count,
+                   arrives = latency_of_load / std::max(1.0, w_.steps.ahead);
       all += w_.steps.count * (std::max(0.0, arrives - step) + barrier);
     }
     return all;

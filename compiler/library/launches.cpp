@@ -46,6 +46,8 @@ class Products {
 
  private:
   bool computes(const ir::MatrixInstruction& i) const {
+    // Fragments in registers have a mapping; operands that are read from a scratchpad have none.
+    if (e_.from_scratchpad != i.b.mapping.steps.empty()) return false;
     const bool sums = i.c.number == (o_.type == ir::DType::i8 ? ir::DType::i32 : ir::DType::f32);
     return i.a.number == o_.type && !i.a.tf32 && sums;
   }
