@@ -139,9 +139,9 @@ void print_text(const toolkit::WhatIf& w, const std::string& before, const std::
 }
 
 void print_text(const std::vector<toolkit::Sensitivity>& all) {
-  std::vector<std::vector<std::string>> rows = {{"parameter", "known", "x1.05", "x2"}};
+  std::vector<std::vector<std::string>> rows = {{"parameter", "assumed", "x1.05", "x2"}};
   for (size_t i = 0; i < std::min(all.size(), kShown); ++i)
-    rows.push_back({all[i].path, all[i].assumed ? "no" : "yes", percent(all[i].slightly),
+    rows.push_back({all[i].path, all[i].assumed ? "yes" : "no", percent(all[i].slightly),
                     percent(all[i].doubled)});
   fmt::print("\nchange of the time, programs as they are\n{}", table(rows));
   const auto worst = std::find_if(all.begin(), all.end(), [](const auto& s) { return s.assumed; });
@@ -202,7 +202,7 @@ ExitCode run_whatif(const Command& self, std::span<const std::string> arguments,
     out["sensitivity"] = Json::array();
     for (const toolkit::Sensitivity& s : *all)
       out["sensitivity"].push_back({{"path", s.path},
-                                    {"known", !s.assumed},
+                                    {"assumed", s.assumed},
                                     {"slightly", s.slightly},
                                     {"doubled", s.doubled}});
     if (!json) print_text(*all);

@@ -1,4 +1,5 @@
-// The profiles, dialects, matrix instructions and catalogue of hw_profiles/, embedded in the binary as text when it was built.
+// The profiles, dialects, matrix instructions and catalogue of hw_profiles/, embedded in the binary
+// as text when it was built.
 #pragma once
 
 #include <span>

@@ -23,16 +23,27 @@ std::string parameter_of(const hwdesc::Path& path) {
   return at == std::string::npos ? name : name.substr(0, at + 10);
 }
 
+struct Parameter {
+  std::string name;
+  bool assumed = false;
+};
+
 struct Names {
-  std::vector<std::string> known;
+  hwdesc::Origin usual;  // of values without an origin of their own
+  std::vector<Parameter> known;
 
   template <class M>
   void operator()(const hwdesc::Path& path, const M& member) {
     if constexpr (requires { member.value->v; }) {
+      if (!member.known() || member.value->v == 0 || is_structural(hwdesc::dotted(path))) return;
       const std::string name = parameter_of(path);
-      if (member.known() && member.value->v != 0 && !is_structural(hwdesc::dotted(path)) &&
-          std::find(known.begin(), known.end(), name) == known.end())
-        known.push_back(name);
+      const bool assumed = member.source.value_or(usual) == hwdesc::Origin::assumed;
+      const auto same = std::find_if(known.begin(), known.end(),
+                                     [&](const Parameter& p) { return p.name == name; });
+      if (same == known.end())
+        known.push_back({name, assumed});
+      else
+        same->assumed |= assumed;
     }
   }
 };
@@ -98,10 +109,10 @@ Result<std::vector<Sensitivity>> sensitivities(const ir::Graph& graph,
     s.doubled = *doubled / seconds - 1;
     if (s.slightly != 0 || s.doubled != 0) out.push_back(std::move(s));
   };
-  Names names;
+  Names names{profile.source, {}};
   hwdesc::walk(profile, names);
-  for (const std::string& name : names.known)
-    add({name}, [&](double factor) {
+  for (const auto& [name, assumed] : names.known)
+    add({name, assumed}, [&, name = name](double factor) {
       hwdesc::Profile changed = profile;
       hwdesc::walk(changed, Scale{name, factor});
       return seconds_of(graph, changed, own, *base);

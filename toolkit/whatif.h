@@ -22,7 +22,7 @@ Result<WhatIf> what_if(const ir::Graph& graph, const hwdesc::Profile& before,
 
 struct Sensitivity {
   std::string path;      // of the field
-  bool assumed = false;  // the profile does not know it
+  bool assumed = false;  // the profile assumes it, or does not know it
   // Change of the time where the value is 1.05 and 2 times as large, relative to the time. Programs
   // stay as they are.
   double slightly = 0, doubled = 0;

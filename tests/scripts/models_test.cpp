@@ -71,7 +71,8 @@ TEST(Models, FinishedRowsPrintAsClaims) {
             Diags{});
   const Outcome o = models({"--folder", dir.path(), "--claims", "B"});
   ASSERT_EQ(o.code, 0) << o.err;
-  EXPECT_THAT(o.out, HasSubstr("magika (p 1.0): speed / ONNX Runtime,\"right; 1.50 (2 ms, 3 ms)\","));
+  EXPECT_THAT(o.out,
+              HasSubstr("magika (p 1.0): speed / ONNX Runtime,\"right; 1.50 (2 ms, 3 ms)\","));
   EXPECT_THAT(o.out, HasSubstr("khmersm (p 1.0): speed / ONNX Runtime,refused: too odd,-,-,"));
 }
 
