@@ -156,9 +156,13 @@ ExitCode run_profile_check(const Command& self, std::span<const std::string> arg
   options.add_format();
   if (const auto stop = options.parse(arguments)) return *stop;
   const bool readable = toolkit::profile_exists(name);
-  const Result<hwdesc::Profile> profile = toolkit::load_profile(name);
+  Diags notes;
+  toolkit::LoadProfileOptions load_options;
+  load_options.notes = &notes;
+  const Result<hwdesc::Profile> profile = toolkit::load_profile(name, load_options);
   const bool parsed = profile.ok();
-  const Diags diags = parsed ? toolkit::check_profile(*profile) : profile.diags();
+  Diags diags = parsed ? toolkit::check_profile(*profile) : profile.diags();
+  diags.insert(diags.end(), notes.begin(), notes.end());
   if (!readable) return failed(diags, context);
   if (options.format() == Format::json)
     print_json(to_json(diags));

@@ -70,7 +70,7 @@ ir::Fragment Reader::fragment(const Node& root, const char* key, int rows, int c
     fail(*n, fmt::format("{} holds two numbers", ir::name_of(f.number)),
          fmt::format("dtype: {}, in: {}", ir::name_of(ir::number_type(f.number)),
                      ir::name_of(f.number)));
-  const Node* mapping = need(*n, "mapping");
+  const Node* mapping = n->find("mapping");
   if (mapping == nullptr) return f;
   auto parsed = ir::parse_mapping(text_of(*mapping));
   if (!parsed) {
@@ -143,12 +143,20 @@ Result<Instruction> parse_instruction(std::string_view text, std::string_view fi
   i.a = r.fragment(root, "a", i.m, i.k);
   i.b = r.fragment(root, "b", i.k, i.n);
   i.c = r.fragment(root, "c", i.m, i.n);
-  for (const auto& [key, f] : {std::pair<const char*, const ir::Fragment&>{"a", i.a}, {"b", i.b}})
-    if (f.mapping.workers() != i.workers() && root.find(key) != nullptr)
-      r.fail(*root.find(key),
+  for (const auto& [key, f] : {std::pair<const char*, const ir::Fragment&>{"a", i.a}, {"b", i.b}}) {
+    const Node* n = root.find(key);
+    if (n == nullptr || has_error(r.diags)) continue;
+    if (f.mapping.steps.empty() != i.c.mapping.steps.empty())
+      r.fail(*n, "of a, b and c only some have a mapping", "give it for all of them, or for none");
+    else if (f.mapping.workers() != i.workers())
+      r.fail(*n,
              fmt::format("it is held by {} workers, c by {}", f.mapping.workers(), i.workers()));
-  const Node* spellings = has_error(r.diags) ? nullptr : r.need(root, "spellings");
-  if (spellings != nullptr && spellings->kind != Node::Kind::map)
+  }
+  const Node* spellings = has_error(r.diags) ? nullptr : root.find("spellings");
+  if (spellings != nullptr && !out.has_lanes())
+    r.fail(*spellings, "a text names the registers of a, b and c, which have no mappings",
+           "give them, or leave the text out: then the instruction is priced only");
+  else if (spellings != nullptr && spellings->kind != Node::Kind::map)
     r.fail(*spellings, "expected a map from dialects to their text");
   else if (spellings != nullptr)
     for (const yaml::Entry& e : spellings->entries) {

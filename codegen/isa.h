@@ -1,6 +1,10 @@
 // Matrix instructions as data. hw_profiles/isa/<name>.yaml holds an instruction's shape, which lane
 // holds which elements of its operands (ir/task_mapping.h), and its text in each dialect that has
 // it. A new instruction is a new file, without code.
+//
+// Shape and types are enough to price it. Operands that lie elsewhere (scratchpad, tile registers,
+// the edges of an array), or that a vendor deals to lanes as it likes, have no mappings; then there
+// is no text either, and no kernel uses it.
 #pragma once
 
 #include <map>
@@ -29,11 +33,15 @@ struct InstructionSpelling {
 
 struct Instruction {
   ir::MatrixInstruction computes;
-  std::map<std::string, InstructionSpelling, std::less<>> spellings;  // by dialect
+  std::map<std::string, InstructionSpelling, std::less<>> spellings;  // by dialect; may be empty
+
+  // Whether the registers of lanes hold its operands.
+  bool has_lanes() const { return !computes.c.mapping.steps.empty(); }
 };
 
 // Errors: unknown or missing keys, unknown holes, mappings that do not cover every element of their
-// operand equally often, or whose worker counts differ. Each error has its place in the file.
+// operand equally often, whose worker counts differ, or that only some operands have, a text
+// without mappings. Each error has its place in the file.
 Result<Instruction> parse_instruction(std::string_view text, std::string_view file);
 
 // From the library inside the binary.

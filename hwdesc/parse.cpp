@@ -5,6 +5,7 @@
 
 #include "hwdesc/canonical.h"
 #include "hwdesc/check.h"
+#include "hwdesc/inherited.h"
 #include "hwdesc/override.h"
 #include "hwdesc/reader.h"
 #include "hwdesc/walk.h"
@@ -23,6 +24,7 @@ struct Reading {
   std::vector<std::unique_ptr<yaml::Document>> docs;
   std::map<std::string, Place> places;
   std::vector<std::string> chain;  // files being read, the first one outermost
+  std::vector<Finding> doubts;     // about what the outermost one inherits
 };
 
 Profile read_file(Reading& reading, std::string_view text, std::string_view file);
@@ -119,10 +121,16 @@ Profile read_file(Reading& reading, std::string_view text, std::string_view file
   if (!expect(ctx, root, yaml::Node::Kind::map, "a profile")) return {};
   reading.chain.emplace_back(file);
   check_schema(ctx, root);
-  Profile profile = read_parent(reading, ctx, root);
+  const Profile parent = read_parent(reading, ctx, root);
+  Profile profile = parent;
   read_fields(ctx, root, profile);
   if (!has_error(reading.diags)) apply_overrides(ctx, root, profile);
   reading.chain.pop_back();
+  if (root.find("extends") != nullptr && reading.chain.empty())
+    reading.doubts = doubts_of_inherited(parent, profile, [&](const std::string& path) {
+      const auto place = reading.places.find(path);
+      return place != reading.places.end() && place->second.document == index;
+    });
   return profile;
 }
 
@@ -151,13 +159,15 @@ Diag placed(const Reading& reading, const Finding& finding) {
 
 Result<Profile> parse_profile(std::string_view text, std::string_view file, const Library& lib,
                               const ParseOptions& options) {
-  Reading reading{lib, {}, {}, {}, {}};
+  Reading reading{lib, {}, {}, {}, {}, {}};
   Profile profile = read_file(reading, text, file);
   if (has_error(reading.diags)) return reading.diags;
   if (options.consistent)
     for (const Finding& f : inconsistencies(profile))
       if (f.severity == Severity::error) reading.diags.push_back(placed(reading, f));
   if (has_error(reading.diags)) return reading.diags;
+  if (options.notes != nullptr)
+    for (const Finding& f : reading.doubts) options.notes->push_back(placed(reading, f));
   return canonical(std::move(profile));
 }
 

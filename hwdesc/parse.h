@@ -31,6 +31,7 @@ inline std::optional<std::pair<std::string, std::string>> no_library(std::string
 struct ParseOptions {
   bool consistent =
       true;  // also refuse what check.h calls an error (not what only predicting needs)
+  Diags* notes = nullptr;  // gets what is inherited and in doubt (inherited.h); where no error is
 };
 
 Result<Profile> parse_profile(std::string_view text, std::string_view file, const Library& lib,

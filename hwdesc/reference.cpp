@@ -79,6 +79,10 @@ overrides:                            # last: path=value, path*=number, path+=va
   - topology.unit.count=64
 ```
 
+`assay profile check` notes inherited values that depend on something the profile changes: a latency
+in ns where the core clock is another, the latency of memory with another bandwidth, a launch on a
+chip of another class. A value of its own, or `unknown`, ends the note.
+
 ## Fields
 
 In the order in which they are printed. "yes" under *must* means that an entry without the field is

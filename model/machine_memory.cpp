@@ -238,9 +238,9 @@ class Memories : Resolving {
                        base + ".bandwidth.read", "half of the nearer memory's");
     out.write = bandwidth(l.bandwidth.write, base + ".bandwidth.write");
     if (out.write.value <= 0)
-      out.write = is_farthest(l) ? assume(out.read.value, base + ".bandwidth.write", "as read")
-                                 : assume(out.read.value / 2, base + ".bandwidth.write",
-                                          "half of read");
+      out.write = m_.simt && is_farthest(l)
+                      ? assume(out.read.value, base + ".bandwidth.write", "as read")
+                      : assume(out.read.value / 2, base + ".bandwidth.write", "half of read");
     const double copy = bandwidth(l.bandwidth.copy, base + ".bandwidth.copy").value;
     if (copy > 0) {
       const double ratio = 2 / copy / (1 / out.read.value + 1 / out.write.value);

@@ -109,6 +109,7 @@ Result<hwdesc::Profile> parse_profile_text(const std::string& text, const std::s
                                            const LoadProfileOptions& options) {
   hwdesc::ParseOptions parse;
   parse.consistent = options.consistent;
+  parse.notes = options.notes;
   return hwdesc::parse_profile(text, file, lookup_beside(file), parse);
 }
 

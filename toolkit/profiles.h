@@ -13,6 +13,7 @@ namespace assay::toolkit {
 
 struct LoadProfileOptions {
   bool consistent = true;  // also refuse contradictions within the profile
+  Diags* notes = nullptr;  // gets what it inherits and is in doubt (hwdesc/inherited.h)
 };
 
 bool profile_exists(const std::string& name_or_path);

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kIteration = 48;  // instructions, about
 constexpr double kBytesOfOne = 0x01010101;
+constexpr int kWord = 4;  // bytes in which results are stored and read back
 
 std::vector<std::string> words_of(const runtime::DeviceInfo& info, const std::string& wanted) {
   std::istringstream in(info.fact(wanted));
@@ -88,7 +89,8 @@ void add_abilities(const runtime::DeviceInfo& info, KernelShape& shape) {
   shape.types = words_of(info, "types");
   for (const std::string& name : codegen::instruction_names()) {
     const auto i = codegen::find_instruction(name);
-    if (!i.ok() || !has(info, *i)) continue;
+    if (!i.ok() || !i->has_lanes() || !has(info, *i)) continue;
+    if (ir::bytes_of(i->computes.c.element) != kWord) continue;
     if (std::find(shape.lanes.begin(), shape.lanes.end(), i->computes.workers()) !=
         shape.lanes.end())
       shape.matrix.push_back(i->computes);

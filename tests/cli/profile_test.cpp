@@ -110,6 +110,24 @@ TEST(ProfileCommands, ForeignSpellingsAreExplained) {
   EXPECT_THAT(o.out, testing::HasSubstr("hint: write execution: {lanes: {modes: [{width: 32}]}}"));
 }
 
+TEST(ProfileCommands, CheckNotesWhatAnExtendedProfileProbablyShouldNotInherit) {
+  const ScratchDirectory dir;
+  std::ofstream(dir.at("fast.yaml")) << "schema: assay/profile/1\nname: fast\n"
+                                        "extends: nvidia/a100-sxm4-40gb\n"
+                                        "clocks: {core: {max: 1800 MHz}}\n";
+  const Outcome o = run_assay({"profile", "check", dir.at("fast.yaml")});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out,
+              testing::HasSubstr("note: memory.l2.bandwidth.read: 2.7 TB/s is inherited from "
+                                 "'nvidia-a100-sxm4-40gb', where clocks.core.max is 1410 "
+                                 "MHz, not 1.8 GHz"));
+  EXPECT_THAT(o.out, testing::Not(testing::HasSubstr("memory.l1.latency"))) << "in ticks";
+  std::ofstream(dir.at("same.yaml"))
+      << "schema: assay/profile/1\nname: same\nextends: nvidia/a100-sxm4-40gb\n";
+  EXPECT_THAT(run_assay({"profile", "check", dir.at("same.yaml")}).out,
+              testing::EndsWith("nothing is wrong\n"));
+}
+
 TEST(ProfileCommands, SchemaAndReferencePage) {
   const Outcome schema = run_assay({"profile", "schema"});
   ASSERT_EQ(schema.code, 0) << schema.err;

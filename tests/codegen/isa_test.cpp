@@ -14,6 +14,7 @@
 #include "codegen/dialect.h"
 #include "codegen/interpret.h"
 #include "codegen/render.h"
+#include "hwdesc/library.h"
 #include "ir/element.h"
 #include "tests/codegen/matrix_kernel.h"
 
@@ -61,10 +62,31 @@ TEST(Isa, all_of_the_library_parse_and_are_named_as_their_files) {
     const auto i = find_instruction(name);
     ASSERT_TRUE(i.ok()) << render(i.diags());
     EXPECT_EQ(i->computes.name, name);
-    EXPECT_FALSE(i->spellings.empty()) << name;
+    EXPECT_TRUE(i->has_lanes() || i->spellings.empty()) << name;
   }
   EXPECT_THAT(render(find_instruction("sm80.mma.m16n8k16.f16.f33").diags()),
               HasSubstr("did you mean 'sm80.mma.m16n8k16.f16.f32'?"));
+}
+
+TEST(Isa, every_instruction_of_a_profile_has_shape_and_types) {
+  int seen = 0;
+  for (const hwdesc::LibraryEntry& e : hwdesc::library()) {
+    if (e.kind != hwdesc::LibraryKind::profile) continue;
+    const auto profile = hwdesc::load_from_library(e.name);
+    ASSERT_TRUE(profile.ok()) << render(profile.diags());
+    for (const hwdesc::Instruction& use : profile->instructions) {
+      ASSERT_TRUE(use.use.starts_with("isa/")) << e.name << ": " << use.use;
+      const auto i = find_instruction(use.use.substr(4));
+      ASSERT_TRUE(i.ok()) << e.name << ": " << render(i.diags());
+      const ir::MatrixInstruction& c = i->computes;
+      EXPECT_GE(c.m * c.n * c.k, 16) << c.name;
+      EXPECT_EQ(ir::is_integer(c.a.number), ir::is_integer(c.c.number)) << c.name;
+      EXPECT_GE(ir::bytes_of(c.c.number), ir::bytes_of(c.a.number)) << c.name;
+      EXPECT_TRUE(use.rate.known()) << e.name << ": " << c.name;
+      ++seen;
+    }
+  }
+  EXPECT_GE(seen, 30);
 }
 
 std::string complaints(const std::string& from, const std::string& to) {
@@ -94,12 +116,31 @@ TEST(Isa, faults_are_named_with_their_place) {
               HasSubstr("it is held by 16 workers, c by 32"));
   EXPECT_THAT(complaints("spatial(8, 4) * repeat(1, 2)\"}\nb", "spatal(8, 4)\"}\nb"),
               HasSubstr("did you mean 'spatial'?"));
+  EXPECT_THAT(
+      complaints(", mapping: \"repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)\"", ""),
+      AllOf(HasSubstr("i.yaml:16:"), HasSubstr("only some have a mapping")));
   EXPECT_THAT(complaints("({d3})", "({d4})"),
               AllOf(HasSubstr("unknown hole {d4}"), HasSubstr("{d3} is missing in the text")));
   EXPECT_THAT(complaints("  cuda:", "  cudda:"),
               AllOf(HasSubstr("there is no dialect 'cudda'"), HasSubstr("did you mean 'cuda'?")));
   EXPECT_THAT(complaints("schema: assay/isa/1", "schema: assay/isa/2"),
               HasSubstr("'assay/isa/2', expected one of: assay/isa/1"));
+}
+
+TEST(Isa, without_mappings_it_is_priced_only) {
+  const std::string text =
+      "schema: assay/isa/1\nname: array\nshape: {m: 64, n: 256, k: 16}\n"
+      "a: {dtype: bf16}\nb: {dtype: bf16}\nc: {dtype: f32}\n";
+  const auto i = parse_instruction(text, "i.yaml");
+  ASSERT_TRUE(i.ok()) << render(i.diags());
+  EXPECT_FALSE(i->has_lanes());
+  EXPECT_EQ(i->computes.n, 256);
+  EXPECT_EQ(i->computes.a.number, DType::bf16);
+  EXPECT_EQ(i->computes.c.number, DType::f32);
+  EXPECT_THAT(render(parse_instruction(text + "spellings: {cuda: {text: ''}}\n", "i.yaml").diags()),
+              AllOf(HasSubstr("i.yaml:7:12"),
+                    HasSubstr("a text names the registers of a, b and c, which have no mappings"),
+                    HasSubstr("priced only")));
 }
 
 TEST(Isa, needs_are_numbers_or_words) {
@@ -112,18 +153,99 @@ TEST(Isa, needs_are_numbers_or_words) {
   EXPECT_FALSE(has_needs({{"other", "1"}}, facts));
 }
 
-// Register and position of an element in lane 4 g + t, as in the PTX ISA (Matrix Fragments for
-// mma).
+// Where an operand holds an element.
 struct Place {
   int lane, reg, in_reg;
 };
-Place place_of_a(int row, int col, int per) {
-  return {4 * (row % 8) + col / per % 4, row / 8 + 2 * (col / (4 * per)), col % per};
+
+// Lane 4 g + t of a wave, as in the PTX ISA (Matrix Fragments for mma).
+struct Mma {
+  static Place a(int row, int k, int per) {
+    return {4 * (row % 8) + k / per % 4, row / 8 + 2 * (k / (4 * per)), k % per};
+  }
+  static Place b(int k, int n, int per) { return {4 * n + k / per % 4, k / (4 * per), k % per}; }
+  static Place c(int row, int n, int per) {
+    return per == 1 ? Place{4 * (row % 8) + n / 2, n % 2 + 2 * (row / 8), 0}
+                    : Place{4 * (row % 8) + n / 2, row / 8, n % 2};
+  }
+};
+
+// 32 x 32, as in AMD's CDNA ISA documents: two halves of a wave share the reduction.
+struct Mfma {
+  int half;  // steps of the reduction that one half has
+  Place a(int row, int k, int per) const {
+    return {row + 32 * (k / half), k % half / per, k % per};
+  }
+  Place b(int k, int n, int per) const { return a(n, k, per); }
+  static Place c(int row, int n, int) {
+    return {n + 32 * (row / 4 % 2), 4 * (row / 8) + row % 4, 0};
+  }
+};
+
+// 2 x 2 in 128 bits, as in Arm's manual: rows of a and columns of b lie one after the other.
+struct Mmla {
+  static Place a(int row, int k, int per) { return {2 * row + k / per, 0, k % per}; }
+  static Place b(int k, int n, int per) { return a(n, k, per); }
+  static Place c(int row, int n, int) { return {2 * row + n, 0, 0}; }
+};
+
+// A row of a in all lanes, a column of b in each: as an outer product.
+struct Outer {
+  static Place b(int k, int n, int) { return {n, 0, k}; }
+  static Place c(int, int n, int) { return {n, 0, 0}; }
+};
+
+enum class Family { mma, mfma, mmla, outer };
+Family family_of(const std::string& name) {
+  if (name.find(".mma.") != std::string::npos) return Family::mma;
+  if (name.find(".mfma.") != std::string::npos) return Family::mfma;
+  return name.starts_with("arm.") ? Family::mmla : Family::outer;
 }
-Place place_of_b(int k, int n, int per) { return {4 * n + k / per % 4, k / (4 * per), k % per}; }
-Place place_of_c(int row, int col, int per) {
-  return per == 1 ? Place{4 * (row % 8) + col / 2, col % 2 + 2 * (row / 8), 0}
-                  : Place{4 * (row % 8) + col / 2, row / 8, col % 2};
+
+std::vector<Place> places_of_a(const ir::MatrixInstruction& i, int row, int k) {
+  const int per = i.a.per_register();
+  std::vector<Place> all;
+  switch (family_of(i.name)) {
+    case Family::mma:
+      return {Mma::a(row, k, per)};
+    case Family::mfma:
+      return {Mfma{i.k / 2}.a(row, k, per)};
+    case Family::mmla:
+      return {Mmla::a(row, k, per)};
+    case Family::outer:
+      for (int l = 0; l < i.workers(); ++l) all.push_back({l, 0, k});
+  }
+  return all;
+}
+
+Place place_of_b(const ir::MatrixInstruction& i, int k, int n) {
+  const int per = i.b.per_register();
+  switch (family_of(i.name)) {
+    case Family::mma:
+      return Mma::b(k, n, per);
+    case Family::mfma:
+      return Mfma{i.k / 2}.b(k, n, per);
+    case Family::mmla:
+      return Mmla::b(k, n, per);
+    case Family::outer:
+      break;
+  }
+  return Outer::b(k, n, per);
+}
+
+Place place_of_c(const ir::MatrixInstruction& i, int row, int n) {
+  const int per = i.c.per_register();
+  switch (family_of(i.name)) {
+    case Family::mma:
+      return Mma::c(row, n, per);
+    case Family::mfma:
+      return Mfma::c(row, n, per);
+    case Family::mmla:
+      return Mmla::c(row, n, per);
+    case Family::outer:
+      break;
+  }
+  return Outer::c(row, n, per);
 }
 
 double any_number(const ir::Fragment& f, std::mt19937& rng) {
@@ -161,12 +283,13 @@ double get(const std::vector<double>& registers, const ir::Fragment& f, int lane
 
 TEST(Isa, instructions_multiply_matrices) {
   std::mt19937 rng(3);
-  int checked = 0;
+  std::set<Family> checked;
   for (const std::string& name : instruction_names()) {
-    const ir::MatrixInstruction i = find_instruction(name)->computes;
-    const bool mma = name.starts_with("sm80.mma");
-    const int lanes = i.workers(), pa = i.a.per_register(), pb = i.b.per_register(),
-              pc = i.c.per_register();
+    const auto parsed = find_instruction(name);
+    ASSERT_TRUE(parsed.ok()) << render(parsed.diags());
+    if (!parsed->has_lanes()) continue;
+    const ir::MatrixInstruction i = parsed->computes;
+    const int lanes = i.workers();
     std::vector<std::vector<double>> data;
     for (const ir::Fragment* f : {&i.a, &i.b, &i.c, &i.c})
       data.emplace_back(static_cast<size_t>(f->registers() * lanes), 0.0);
@@ -174,20 +297,14 @@ TEST(Isa, instructions_multiply_matrices) {
     for (int row = 0; row < i.m; ++row)
       for (int k = 0; k < i.k; ++k) {
         const double v = a[{row, k}] = any_number(i.a, rng);
-        if (mma)
-          put(data[0], i.a, lanes, place_of_a(row, k, pa), v);
-        else
-          for (int l = 0; l < lanes; ++l)
-            put(data[0], i.a, lanes, {l, 0, k}, v);  // a row of all lanes
+        for (const Place& p : places_of_a(i, row, k)) put(data[0], i.a, lanes, p, v);
       }
     for (int k = 0; k < i.k; ++k)
       for (int n = 0; n < i.n; ++n)
-        put(data[1], i.b, lanes, mma ? place_of_b(k, n, pb) : Place{n, 0, k},
-            b[{k, n}] = any_number(i.b, rng));
+        put(data[1], i.b, lanes, place_of_b(i, k, n), b[{k, n}] = any_number(i.b, rng));
     for (int row = 0; row < i.m; ++row)
       for (int n = 0; n < i.n; ++n)
-        put(data[2], i.c, lanes, mma ? place_of_c(row, n, pc) : Place{n, 0, 0},
-            c[{row, n}] = any_number(i.c, rng));
+        put(data[2], i.c, lanes, place_of_c(i, row, n), c[{row, n}] = any_number(i.c, rng));
     const auto counts = interpret(single(i), data);
     ASSERT_TRUE(counts.ok()) << render(counts.diags());
     EXPECT_EQ(counts->matrix, 1);
@@ -196,14 +313,13 @@ TEST(Isa, instructions_multiply_matrices) {
         double expected = c[{row, n}];
         for (int k = 0; k < i.k; ++k)
           expected += as_read(i.a, a[{row, k}]) * as_read(i.b, b[{k, n}]);
-        const double found =
-            get(data[3], i.c, lanes, mma ? place_of_c(row, n, pc) : Place{n, 0, 0});
+        const double found = get(data[3], i.c, lanes, place_of_c(i, row, n));
         ASSERT_EQ(found, ir::is_integer(i.c.number) ? expected : ir::rounded(i.c.number, expected))
             << name << " " << row << ", " << n;
       }
-    ++checked;
+    checked.insert(family_of(name));
   }
-  EXPECT_EQ(checked, static_cast<int>(instruction_names().size()));
+  EXPECT_EQ(checked.size(), 4U);
 }
 
 TEST(Isa, a_kernel_is_printed_if_its_file_has_the_text) {

@@ -1,4 +1,5 @@
 // `extends`: merging by key, removal, origins of inherited values, cycles.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -102,6 +103,90 @@ TEST(Extends, a_removed_pipe_that_is_still_used_is_found_where_it_is_used) {
   EXPECT_EQ(text.find("small.yaml:17:33: error: compute.fma.f32.pipe: 'fma' is not one of pipes\n"),
             0u)
       << text;
+}
+
+// Notes, without their places.
+std::vector<std::string> doubts(const std::string& body, const std::string& parent) {
+  Diags notes;
+  ParseOptions options;
+  options.notes = &notes;
+  const auto p = parse_profile("schema: assay/profile/1\nextends: small\nname: child\n" + body,
+                               "c.yaml", with({{"small", parent}}), options);
+  EXPECT_TRUE(p.ok()) << (p.ok() ? "" : render(p.diags()));
+  std::vector<std::string> out;
+  for (const Diag& d : notes) {
+    EXPECT_EQ(d.severity, Severity::note);
+    EXPECT_EQ(d.file, "small.yaml");
+    out.push_back(d.message);
+  }
+  return out;
+}
+
+std::string doubted_parent() {
+  return "schema: assay/profile/1\n"
+         "name: small\n"
+         "class: gpu\n"
+         "source: measured\n"
+         "clocks: {core: {max: 2 GHz, sustained: {all: 1.8 GHz}}, memory: 1 GHz}\n"
+         "topology: [{name: unit, count: 4}]\n"
+         "pipes: [{name: fma, per: unit, rate: 16 /cycle@core}]\n"
+         "memory:\n"
+         "  - {name: l1, per: unit, capacity: 32 KiB, knee: {from: 30 KiB, to: 40 KiB}, latency: "
+         "5 cycles@core}\n"
+         "  - {name: l2, per: device, capacity: 4 MiB, latency: 100 ns, bandwidth: {read: 200 "
+         "GB/s}}\n"
+         "  - {name: dram, per: device, managed: explicit, capacity: 4 GB, latency: 300 ns, "
+         "bandwidth: {read: 50 GB/s, write: 45 GB/s, sharpness: 3}}\n"
+         "compute: [{op: fma, dtype: f32, pipe: fma, latency: 4 cycles@core}]\n"
+         "power: {cap: 100 W}\n"
+         "apis: {opencl: {dialect: opencl, launch: {stream: 5 us}}}\n";
+}
+
+TEST(Extends, inherited_values_are_in_doubt_where_their_cause_changed) {
+  using ::testing::ElementsAre;
+  using ::testing::HasSubstr;
+  using ::testing::StartsWith;
+  const auto found = [](const char* body) { return doubts(body, doubted_parent()); };
+  EXPECT_THAT(found("clocks: {core: {max: 3 GHz}}\n"),
+              ElementsAre(StartsWith("clocks.core.sustained.all: 1.8 GHz is inherited"),
+                          HasSubstr("memory.l2.latency: 100 ns is inherited from 'small', where "
+                                    "clocks.core.max is 2 GHz, not 3 GHz: probably another value "
+                                    "here"),
+                          StartsWith("memory.l2.bandwidth.read: 200 GB/s is inherited")))
+      << "what is counted in ticks follows the clock; the far memory has its own";
+  EXPECT_THAT(
+      found("clocks: {memory: 2 GHz}\n"),
+      ElementsAre(StartsWith("memory.dram.latency"), StartsWith("memory.dram.bandwidth.read"),
+                  StartsWith("memory.dram.bandwidth.write")));
+  EXPECT_THAT(
+      found("topology: [{name: unit, count: 8}]\n"),
+      ElementsAre(StartsWith("clocks.core.sustained.all"), StartsWith("memory.l2.bandwidth.read"),
+                  StartsWith("memory.dram.bandwidth.sharpness")));
+  EXPECT_THAT(
+      found("memory: [{name: dram, bandwidth: {read: 99 GB/s}}]\n"),
+      ElementsAre(StartsWith("memory.dram.latency"), StartsWith("memory.dram.bandwidth.write"),
+                  StartsWith("memory.dram.bandwidth.sharpness")));
+  EXPECT_THAT(found("memory: [{name: l1, capacity: 64 KiB}]\n"),
+              ElementsAre(StartsWith("memory.l1.knee.from"), StartsWith("memory.l1.knee.to"),
+                          StartsWith("memory.l1.latency")));
+  EXPECT_THAT(found("power: {cap: 50 W}\n"), ElementsAre(StartsWith("clocks.core.sustained.all")));
+  EXPECT_THAT(found("class: cpu\n"), ElementsAre(StartsWith("compute.fma.f32.latency"),
+                                                 StartsWith("apis.opencl.launch.stream")));
+}
+
+TEST(Extends, what_the_child_gives_itself_is_in_no_doubt) {
+  EXPECT_TRUE(doubts("", doubted_parent()).empty());
+  EXPECT_TRUE(doubts("memory: [{name: dram, capacity: 8 GB}]\n", doubted_parent()).empty())
+      << "more of the same memory";
+  EXPECT_TRUE(doubts("clocks: {core: {max: 3 GHz, sustained: {all: 1.8 GHz}}}\n"
+                     "memory: [{name: l2, latency: 100 ns, bandwidth: {read: unknown}}]\n",
+                     doubted_parent())
+                  .empty())
+      << "given again, or unknown";
+  EXPECT_TRUE(doubts("overrides: [memory.dram.bandwidth*=2, memory.dram.latency=300 ns, "
+                     "memory.dram.bandwidth.sharpness=4]\n",
+                     doubted_parent())
+                  .empty());
 }
 
 }  // namespace

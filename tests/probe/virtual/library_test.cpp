@@ -31,8 +31,31 @@ constexpr const char* kSuitable[] = {"amd/mi210",
                                      "nvidia/v100-pcie-16gb",
                                      "qualcomm/adreno-640"};
 
-// Why the others are not: no kernel of the probe runs on them.
+// Much like one that is probed, with other numbers or a level more. A probe takes minutes.
+constexpr std::pair<const char*, const char*> kAlike[] = {
+    {"amd/mi100", "amd/mi210"},
+    {"amd/mi300x", "amd/mi210"},
+    {"hypothetical/npu", "hypothetical/every-field"},
+    {"intel/xeon-platinum-8480plus", "generic/x86-avx512-2core"},
+    {"nvidia/a100-pcie-40gb", "nvidia/a100-sxm4-40gb"},
+    {"nvidia/a100-sxm4-80gb", "nvidia/a100-sxm4-40gb"},
+    {"nvidia/b200", "nvidia/h100-sxm5-80gb"},
+    {"nvidia/l4", "nvidia/rtx-3090"},
+    {"nvidia/l40s", "nvidia/rtx-3090"},
+    {"nvidia/p100-pcie-16gb", "nvidia/v100-pcie-16gb"},
+    {"nvidia/p4", "nvidia/v100-pcie-16gb"},
+    {"nvidia/rtx-2080-ti", "nvidia/v100-pcie-16gb"},
+    {"nvidia/t4", "nvidia/v100-pcie-16gb"},
+    {"nvidia/v100-pcie-32gb", "nvidia/v100-pcie-16gb"},
+    {"nvidia/v100-sxm2-16gb", "nvidia/v100-pcie-16gb"},
+    {"qualcomm/adreno-740", "qualcomm/adreno-640"}};
+
+// Why the others are not.
 constexpr std::pair<const char*, const char*> kUnsuitable[] = {
+    {"amd/epyc-9654",
+     "a cache for each eight cores, which the probe takes for one that all of them share"},
+    {"arm/graviton3",
+     "a last cache smaller than the second ones together: with all cores it is never reached"},
     {"google/tpu-v3",
      "memories that code fills by movers of its own: no caches to find, and lanes that no kernel "
      "of ours chases with"},
@@ -48,6 +71,12 @@ TEST(Library, EveryProfileIsProbedOrThereIsAReason) {
   for (const auto& [name, why] : kUnsuitable) {
     EXPECT_TRUE(named.insert(name).second) << name;
     EXPECT_FALSE(std::string(why).empty()) << name;
+  }
+  for (const auto& [name, like] : kAlike) {
+    EXPECT_TRUE(named.insert(name).second) << name;
+    EXPECT_NE(std::find(std::begin(kSuitable), std::end(kSuitable), std::string(like)),
+              std::end(kSuitable))
+        << name;
   }
   std::set<std::string> there;
   for (const hwdesc::LibraryEntry& e : hwdesc::library())
