@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compiler/passes/canonicalise.h"
+#include "compiler/passes/channels_last.h"
 #include "compiler/passes/choose_layouts.h"
 #include "compiler/passes/fold.h"
 #include "compiler/passes/fuse_elementwise.h"
@@ -76,6 +77,7 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
     laid = gains.with_sums_split(with_row_major_tensors(std::move(laid)));
   } else {
     laid = unblock_narrow_images(std::move(laid), m.native_width, faster);
+    laid = move_channels_last(std::move(laid), m.native_width, faster);
   }
 
   // Form tile-graphs (epilogues join their reduction), construct, place, schedule.

@@ -153,7 +153,9 @@ struct Verifier {
       for (size_t a = 0; a < std::min(anchor.axes.size(), p.tiles[l].extent.size()); ++a)
         if (is_whole(anchor, static_cast<int>(a)) && p.tiles[l].extent[a] != anchor.axes[a].extent)
           fail("tile " + std::to_string(l) + ": axis " + axis_name(a) + " lies whole in each tile");
-    if (p.vector_axis >= 0 && is_whole(anchor, p.vector_axis))
+    const auto* sort = std::get_if<Sort>(&anchor.kind);  // its lanes may share the terms
+    if (p.vector_axis >= 0 && is_whole(anchor, p.vector_axis) &&
+        (sort == nullptr || p.vector_axis != sort->axis))
       fail("lanes lie along axis " + axis_name(static_cast<size_t>(p.vector_axis)) +
            ", which one worker walks");
   }

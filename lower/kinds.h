@@ -1,6 +1,6 @@
 // The register tiles of scans, scatters and sorts: the loops of the kind, inside the loops over
 // independent axes. Points of the tile are independent, each with accumulators of its own; lanes
-// lie along an independent axis. Internal to lower/.
+// lie along an independent axis, or share the terms of a sort. Internal to lower/.
 #pragma once
 
 #include "lower/lowering.h"

@@ -171,7 +171,7 @@ void check_lookups(const ir::Program& p, Diags& out) {
 }
 
 // The loops of a kind read their operands where they lie, in one worker.
-void check_kind(const ir::Program& p, Diags& out) {
+void check_kind(const ir::Program& p, int threads, Diags& out) {
   const ir::Node& anchor = p.graph.nodes[0];
   if (ir::is_expression(anchor)) return;
   const auto fail = [&](const char* what) {
@@ -186,6 +186,14 @@ void check_kind(const ir::Program& p, Diags& out) {
       if (!ir::is_whole(anchor, a) &&
           p.tiles.back().extent[static_cast<size_t>(a)] > (a == p.vector_axis ? p.vector_width : 1))
         out.push_back(error(p.name + ": a sort's register tile is one vector"));
+  const int shares = sort_plan(p).shares;
+  if (shares > 1 && threads > 1)
+    out.push_back(error(p.name +
+                        ": lanes along the order of a sort exchange terms, which threads " +
+                        "can not without barriers"));
+  if ((shares & (shares - 1)) != 0)
+    out.push_back(error(p.name + ": " + std::to_string(shares) +
+                        " lanes along the order of a sort are not merged in halves"));
   const auto* scatter = std::get_if<ir::Scatter>(&anchor.kind);
   if (scatter == nullptr || p.vector_axis < 0) return;
   for (const ir::Position& at : scatter->positions)
@@ -329,7 +337,7 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   Diags out = unpriceable(p, target);
   check_staging(p, out);
   check_lookups(p, out);
-  check_kind(p, out);
+  check_kind(p, hwdesc::threads_of(target), out);
   check_group_memory(p, target, out);
   check_iterations(p, target, out);
   const hwdesc::DialectCapabilities& d = target.dialect;

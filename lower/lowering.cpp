@@ -48,12 +48,12 @@ Lowering::Lowering(const ir::Program& program)
     staged.emplace(stage.read, std::move(b));
   }
   for (const char* name : {"keys", "order"})
-    if (const int64_t n = sort_plan(p).elements; n > 0) {
+    if (const SortPlan sort = sort_plan(p); sort.elements > 0) {
       ir::Buffer scratch;
       scratch.name = name;
-      scratch.elements = n;
+      scratch.elements = sort.elements;
       scratch.scope = ir::Scope::scratch;
-      scratch.by_lane = true;
+      scratch.by_lane = sort.shares == 1;
       kernel.buffers.push_back(std::move(scratch));
     }
 }

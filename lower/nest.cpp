@@ -265,15 +265,25 @@ SortPlan sort_plan(const ir::Program& p) {
   const ir::Node& anchor = p.graph.nodes[0];
   const auto* sort = std::get_if<ir::Sort>(&anchor.kind);
   if (sort == nullptr) return {};
-  const int64_t terms = anchor.axes.back().extent;
+  const bool shared = p.vector_axis == sort->axis;
   const auto wanted = static_cast<uint64_t>(anchor.axes[static_cast<size_t>(sort->axis)].extent);
   const auto block = static_cast<int64_t>(std::bit_ceil(wanted));
-  const bool few = 4 * block <= terms;  // more blocks than that cost less than one large sort
-  SortPlan out{few ? block : terms, (few ? 2 * block : terms) * p.vector_width, 0};
-  const auto merges = static_cast<double>(std::bit_width(static_cast<uint64_t>(out.block - 1)));
-  out.walks = merges * (merges + 1) / 2;
+  SortPlan out;
+  if (shared) out.shares = p.vector_width, out.kept = block;
+  out.terms = ceil_div(anchor.axes.back().extent, out.shares);
+  const bool few = 4 * block <= out.terms;  // more blocks than that cost less than one large sort
+  out.block = few ? block : std::max(out.terms, out.kept);
+  out.elements = (few ? 2 : 1) * out.block * p.vector_width;
+  const auto merges = [](int64_t n) {
+    return static_cast<double>(std::bit_width(static_cast<uint64_t>(n - 1)));
+  };
+  const double steps = merges(few ? block : out.terms);
+  out.walks = steps * (steps + 1) / 2;
   if (few)  // half of the arrays for each block: its stages, then a merge
-    out.walks = (out.walks + merges + 1) / 2 * static_cast<double>(ceil_div(terms, block));
+    out.walks = (out.walks + steps + 1) / 2 * static_cast<double>(ceil_div(out.terms, block));
+  if (shared)  // one share with another, until one is left: a comparison, then stages
+    out.walks += merges(out.shares) * (merges(block) + 1) * static_cast<double>(block) /
+                 static_cast<double>((few ? 2 : 1) * out.block);
   return out;
 }
 

@@ -120,11 +120,15 @@ bool has_partial_sums(const Nest& nest);
 double visits(const ir::Program& p, const Nest& nest);
 
 // How a sort walks its terms (lower/sort.cpp): all of them at once, or block by block where a few
-// of many are wanted.
+// of many are wanted. Each lane sorts a row of its own, or, with lanes along the order, its share
+// of one row.
 struct SortPlan {
+  int64_t terms = 0;     // that a lane sorts
   int64_t block = 0;     // terms that are sorted at once; 0: no sort
   int64_t elements = 0;  // of each of two arrays in scratch, keys and positions
   double walks = 0;      // through these arrays, to sort one vector
+  int shares = 1;        // lanes that share a row
+  int64_t kept = 0;      // first terms of each share that are merged, a power of two
 };
 SortPlan sort_plan(const ir::Program& p);
 

@@ -115,6 +115,21 @@ void import_log_softmax(Context& c) {
 }
 
 // x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta
+namespace {
+
+// A base that is not negative, to a constant exponent: of quarters up to 1 roots, which vectors
+// have, at a fraction of a power's time.
+ir::Scalar power_of_positive(ir::Scalar base, double exponent) {
+  const ir::Scalar root = call(ScalarOp::sqrt, base);
+  if (exponent == 0.25) return call(ScalarOp::sqrt, root);
+  if (exponent == 0.5) return root;
+  if (exponent == 0.75) return mul(root, call(ScalarOp::sqrt, root));
+  if (exponent == 1) return base;
+  return power(std::move(base), number(exponent));
+}
+
+}  // namespace
+
 void import_lrn(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);
@@ -131,11 +146,12 @@ void import_lrn(Context& c) {
   const int sums = c.emit(std::move(squares));
   Expression e = over(c, x, "lrn", "");
   e.reads.push_back(plain_read(sums, identity_index(shape.size())));
-  const double scale =
-      c.float_attribute("alpha", static_cast<double>(1e-4F)) / static_cast<double>(size);
-  ir::Scalar base = add(number(c.float_attribute("bias", 1)), mul(number(scale), ir::read(1)));
-  e.body = div(ir::read(0), ir::apply(ScalarOp::pow,
-                                      {std::move(base), number(c.float_attribute("beta", 0.75))}));
+  const double scale = c.float_attribute("alpha", static_cast<double>(1e-4F)) /
+                       static_cast<double>(size),
+               bias = c.float_attribute("bias", 1), beta = c.float_attribute("beta", 0.75);
+  ir::Scalar base = add(number(bias), mul(number(scale), ir::read(1)));
+  e.body = div(ir::read(0), scale >= 0 && bias >= 0 ? power_of_positive(std::move(base), beta)
+                                                    : power(std::move(base), number(beta)));
   c.bind(0, c.emit(std::move(e)));
 }
 

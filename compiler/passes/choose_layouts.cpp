@@ -10,29 +10,6 @@ bool contains(const std::vector<int>& v, int x) {
   return std::find(v.begin(), v.end(), x) != v.end();
 }
 
-// The zero padding that guarded readers of a tensor reach, per dimension.
-std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
-  const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
-  std::vector<ir::Pad> pad(t.shape.size());
-  for (const ir::Node& n : g.nodes) {
-    const std::vector<ir::Range> whole = ir::ranges_of(n);
-    for (const ir::Read& r : n.reads) {
-      // Only a reduction reads an element often enough for padding to cost less than guards.
-      if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none ||
-          !ir::is_expression(n))
-        continue;
-      for (size_t d = 0; d < pad.size(); ++d) {
-        const ir::Range range = ir::range_of(r.index[d], whole);
-        pad[d].before = std::max(pad[d].before, -range.low);
-        pad[d].after = std::max(pad[d].after, range.high - (t.shape[d] - 1));
-      }
-    }
-  }
-  for (size_t d = 0; d < pad.size(); ++d)  // more padding than data wastes storage: guards stay
-    if (pad[d].before > t.shape[d] || pad[d].after > t.shape[d]) pad[d] = {};
-  return pad;
-}
-
 // Is dimension 1 of read `r` channels? Node `n` slides a window over the read, or sums dimension 1
 // with constant weights (a 1x1 window), or reduces all dimensions after it (global pooling).
 bool is_window(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
@@ -119,6 +96,28 @@ int insert_copy(ir::Graph& g, int tensor) {
 }
 
 }  // namespace
+
+std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
+  const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
+  std::vector<ir::Pad> pad(t.shape.size());
+  for (const ir::Node& n : g.nodes) {
+    const std::vector<ir::Range> whole = ir::ranges_of(n);
+    for (const ir::Read& r : n.reads) {
+      // Only a reduction reads an element often enough for padding to cost less than guards.
+      if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none ||
+          !ir::is_expression(n))
+        continue;
+      for (size_t d = 0; d < pad.size(); ++d) {
+        const ir::Range range = ir::range_of(r.index[d], whole);
+        pad[d].before = std::max(pad[d].before, -range.low);
+        pad[d].after = std::max(pad[d].after, range.high - (t.shape[d] - 1));
+      }
+    }
+  }
+  for (size_t d = 0; d < pad.size(); ++d)  // more padding than data wastes storage: guards stay
+    if (pad[d].before > t.shape[d] || pad[d].after > t.shape[d]) pad[d] = {};
+  return pad;
+}
 
 LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io) {
   std::vector<bool> image = images_of(graph, free_io);

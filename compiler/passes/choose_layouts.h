@@ -27,6 +27,9 @@ struct LaidOut {
 // suits their readers and writers, too (graphs of one operator).
 LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io);
 
+// The zero padding that guarded readers of a tensor reach, per dimension.
+std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor);
+
 // `laid` after nodes were added: new tensors are row-major.
 LaidOut with_row_major_tensors(LaidOut laid);
 

@@ -4,20 +4,14 @@
 #include <set>
 #include <utility>
 
+#include "compiler/passes/image_layouts.h"
 #include "compiler/passes/rewrite.h"
 
 namespace assay::compiler {
 
 namespace {
 
-constexpr int kChannels = 1;   // the dimension of an image
 constexpr double kBusy = 0.8;  // of a vector's lanes: others are asked about
-
-bool is_blocked(const LaidOut& laid, int tensor) {
-  const ir::Layout& l = laid.layouts[static_cast<size_t>(tensor)];
-  return std::any_of(l.dims.begin(), l.dims.end(),
-                     [](const ir::PhysicalDim& d) { return d.mod > 0; });
-}
 
 // Do vectors along the channels of a convolution idle, or mix groups? `data`: a read
 // whose elements several filters share.
@@ -41,24 +35,6 @@ int narrow_operand(const ir::Graph& g, const ir::Node& n, int64_t block) {
   return -1;
 }
 
-// The blocked tensor and those that elementwise nodes link to it.
-std::set<int> image_with(const LaidOut& laid, int tensor) {
-  std::set<int> out;
-  if (!is_blocked(laid, tensor)) return out;
-  out.insert(tensor);
-  for (bool grows = true; grows;) {
-    grows = false;
-    for (const ir::Node& n : laid.graph.nodes) {
-      if (!ir::is_elementwise(n) || !is_blocked(laid, n.output)) continue;
-      for (const ir::Read& r : n.reads)
-        if (is_blocked(laid, r.tensor) && is_identity(laid.graph, r) &&
-            out.contains(r.tensor) != out.contains(n.output))
-          grows = out.insert(r.tensor).second || out.insert(n.output).second;
-    }
-  }
-  return out;
-}
-
 LaidOut unblocked(LaidOut laid, const std::set<int>& tensors) {
   for (const int t : tensors) {
     ir::Layout& l = laid.layouts[static_cast<size_t>(t)];
@@ -67,28 +43,6 @@ LaidOut unblocked(LaidOut laid, const std::set<int>& tensors) {
     l.pad = std::move(pad);
   }
   return laid;
-}
-
-// The nodes that read or write the tensors, as a graph of their own.
-LaidOut around(const LaidOut& laid, const std::set<int>& tensors) {
-  LaidOut out;
-  out.layouts = laid.layouts;
-  out.graph.name = laid.graph.name;
-  out.graph.tensors = laid.graph.tensors;
-  std::set<int> outside(laid.graph.outputs.begin(), laid.graph.outputs.end());
-  for (const ir::Node& n : laid.graph.nodes) {
-    const bool touches = tensors.contains(n.output) ||
-                         std::any_of(n.reads.begin(), n.reads.end(),
-                                     [&](const ir::Read& r) { return tensors.contains(r.tensor); });
-    if (touches)
-      out.graph.nodes.push_back(n);
-    else
-      for (const ir::Read& r : n.reads) outside.insert(r.tensor);
-  }
-  for (const ir::Node& n : out.graph.nodes)
-    if (outside.contains(n.output) || ir::consumers_of(out.graph, n.output).empty())
-      out.graph.outputs.push_back(n.output);
-  return out;
 }
 
 }  // namespace

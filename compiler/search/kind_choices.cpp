@@ -45,6 +45,22 @@ void add_rows(const Space& s, const Choice& c, std::vector<Choice>& out) {
   }
 }
 
+// Of few rows, the lanes of a vector share the terms of one.
+void add_shares(const Space& s, std::vector<Choice>& out) {
+  const auto* sort = std::get_if<ir::Sort>(&s.anchor.kind);
+  if (sort == nullptr || s.machine.simt) return;
+  int64_t rows = 1;
+  for (const int a : independent_axes(s)) rows *= s.extent(a);
+  if (rows >= s.machine.native_width) return;  // a row for each lane, which needs no merges
+  for (const int width : s.machine.widths) {
+    if (width == 1 || 2 * width > s.anchor.axes.back().extent) continue;
+    Choice c = unit_choice(s);
+    c.vector_axis = sort->axis;
+    c.vector_width = width;
+    add_groups(s, std::move(c), out);
+  }
+}
+
 }  // namespace
 
 std::vector<Choice> kind_choices(const Space& s) {
@@ -60,6 +76,7 @@ std::vector<Choice> kind_choices(const Space& s) {
     }
   }
   add_rows(s, unit_choice(s), out);  // scalar code needs no gathers
+  add_shares(s, out);
   return out;
 }
 

@@ -115,5 +115,31 @@ TEST(Kinds, IndependentAxesAreLanesAndGroups) {
   EXPECT_EQ(p.tiles[0].extent[0], 4096);
 }
 
+// The first 20 of 2000 in each of `rows`.
+double seconds_of_top(int64_t rows, int& lanes_along) {
+  Builder b;
+  const int x = b.input({rows, 2000});
+  b.node("top_k", {rows, 20}, {2000}, {Builder::at(x, {ir::variable(0), ir::variable(2)})},
+         ir::read(0));
+  b.g.nodes.back().kind = ir::Sort{1, true};
+  b.g.outputs = {b.g.nodes.back().output};
+  const auto c = compiler::compile(b.g, small_cpu(8, 1), {});
+  EXPECT_TRUE(c.ok()) << render(c.diags());
+  if (!c.ok()) return 0;
+  lanes_along = c->plan.programs.back().vector_axis;
+  return c->total.seconds;
+}
+
+// A row for each lane where there are as many; else lanes share the terms of one row, so that one
+// row takes an eighth of eight, and what merging the lanes takes.
+TEST(Kinds, LanesShareTheTermsOfASingleRow) {
+  int lanes_along = -1;
+  const double eight = seconds_of_top(8, lanes_along);
+  EXPECT_EQ(lanes_along, 0);
+  const double one = seconds_of_top(1, lanes_along);
+  EXPECT_EQ(lanes_along, 1);
+  EXPECT_LT(one, 0.35 * eight);
+}
+
 }  // namespace
 }  // namespace assay::test

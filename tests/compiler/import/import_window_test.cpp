@@ -136,6 +136,38 @@ TEST(ImportPool, GlobalAverage) {
   EXPECT_EQ(shape, (Shape{1, 2, 1, 1}));
 }
 
+bool takes_powers(const ir::Scalar& s) {
+  return s.op == ir::ScalarOp::pow || std::any_of(s.args.begin(), s.args.end(), takes_powers);
+}
+
+// y[c] = x[c] / (bias + alpha / 3 * (x[c-1]^2 + x[c]^2 + x[c+1]^2))^beta. Of a base that is surely
+// not negative, quarters are roots.
+TEST(ImportLrn, LikeNaiveLoopsWithRootsForQuarters) {
+  const Floats x = {-3, -0.5F, 0, 0.25F, 7};
+  for (const float beta : {0.25F, 0.5F, 0.75F, 1.0F, 0.6F})
+    for (const float alpha : {0.5F, -0.01F}) {
+      std::vector<double> want;
+      for (int c = 0; c < 5; ++c) {
+        double sum = 0;
+        for (int k = std::max(0, c - 1); k <= std::min(4, c + 1); ++k)
+          sum += std::pow(static_cast<double>(x[static_cast<size_t>(k)]), 2);
+        want.push_back(
+            static_cast<double>(x[static_cast<size_t>(c)]) /
+            std::pow(2 + static_cast<double>(alpha) / 3 * sum, static_cast<double>(beta)));
+      }
+      ModelBuilder m;
+      m.input("x", {1, 5, 1, 1}, x).output("y");
+      m.node("LRN", {"x"}, {"y"})
+          .set("size", 3)
+          .set("alpha", alpha)
+          .set("beta", beta)
+          .set("bias", 2.0F);
+      expect_near(m.run(), want);
+      EXPECT_EQ(takes_powers(m.import().value().nodes.back().body), alpha < 0 || beta == 0.6F)
+          << alpha << ' ' << beta;
+    }
+}
+
 TEST(ImportConv, OperatorClasses) {
   const auto op_of = [](int64_t groups, int64_t channels, int64_t filters) {
     ModelBuilder m;
