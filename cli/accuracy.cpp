@@ -11,6 +11,7 @@
 #include "cli/console/table.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
+#include "toolkit/reference.h"
 
 namespace assay::cli {
 namespace {

@@ -24,5 +24,6 @@ struct Operator {
 };
 
 const std::vector<Operator>& operators();
+const std::vector<Operator>& element_operators();  // those on vectors and matrices
 
 }  // namespace assay::compiler

@@ -61,11 +61,15 @@ ErrorSummary summary(const std::vector<Point>& points, double above, double belo
   return s;
 }
 
-// Quantiles of measured / predicted by class and regime, with the correction for finite samples.
+// Quantiles of measured / predicted by class, regime and device, with the correction for finite
+// samples. A new device may differ from each known one as they differ from each other, so an
+// interval spans those of all devices.
 class Quantiles {
  public:
-  void add(const Point& p) {
-    ratios_[p.kind][regime_of(p.predicted)].push_back(p.measured / p.predicted);
+  using Regimes = std::array<std::vector<double>, kRegimes.size()>;
+
+  void add(const std::string& device, const Point& p) {
+    ratios_[p.kind][device][regime_of(p.predicted)].push_back(p.measured / p.predicted);
   }
 
   struct Span {
@@ -73,31 +77,47 @@ class Quantiles {
     size_t n = 0;
   };
 
-  // Of the regime, or of the whole class where that has few measurements.
-  Span of(const std::string& kind, size_t regime) {
+  // Of the regime, or of the whole class where no device has enough measurements in it. Other than
+  // those of `without`.
+  Span of(const std::string& kind, size_t regime, const std::string& without = "") const {
+    Span out;
     const auto found = ratios_.find(kind);
-    if (found == ratios_.end()) return {};
-    std::vector<double> all;
-    if (found->second[regime].size() >= kFewest)
-      all = found->second[regime];
-    else
-      for (const auto& part : found->second) all.insert(all.end(), part.begin(), part.end());
-    if (all.empty()) return {};
+    if (found == ratios_.end()) return out;
+    for (const bool whole : {false, true}) {
+      for (const auto& [device, regimes] : found->second)
+        if (device != without) widen(regimes, regime, whole, out);
+      if (out.n > 0) break;
+    }
+    return out;
+  }
+
+  std::vector<std::string> kinds() const {
+    std::vector<std::string> out;
+    for (const auto& [kind, devices] : ratios_) out.push_back(kind);
+    return out;
+  }
+
+ private:
+  static void widen(const Regimes& regimes, size_t regime, bool whole, Span& out) {
+    std::vector<double> all = regimes[regime];
+    if (whole) {
+      all.clear();
+      for (const auto& part : regimes) all.insert(all.end(), part.begin(), part.end());
+    }
+    if (all.size() < kFewest) return;
     std::sort(all.begin(), all.end());
     const double n = static_cast<double>(all.size());
     const auto at = [&](double rank) {
       return all[static_cast<size_t>(std::clamp(rank, 0.0, n - 1))];
     };
-    return {at(std::floor((n + 1) * kTail) - 1), at(std::ceil((n + 1) * (1 - kTail)) - 1),
-            all.size()};
+    const double low = at(std::floor((n + 1) * kTail) - 1),
+                 high = at(std::ceil((n + 1) * (1 - kTail)) - 1);
+    out.low = out.n > 0 ? std::min(out.low, low) : low;
+    out.high = out.n > 0 ? std::max(out.high, high) : high;
+    out.n += all.size();
   }
 
-  const std::map<std::string, std::array<std::vector<double>, kRegimes.size()>>& all() const {
-    return ratios_;
-  }
-
- private:
-  std::map<std::string, std::array<std::vector<double>, kRegimes.size()>> ratios_;
+  std::map<std::string, std::map<std::string, Regimes>> ratios_;  // by class, by device
 };
 
 class Study {
@@ -107,9 +127,15 @@ class Study {
 
   Result<Accuracy> run() {
     for (const ReferenceTable& t : reference_.tables) {
+      if (!t.not_estimated.empty()) {
+        if (wanted(t)) note(t, "not estimated: " + t.not_estimated);
+        continue;
+      }
       Diags diags = estimate(t);
       if (!diags.empty()) return diags;
     }
+    for (const Measured& m : measured_)
+      for (const Point& p : m.points) quantiles_.add(m.table->device, p);
     for (const Measured& m : measured_)
       if (wanted(*m.table)) add_rows(m);
     for (const ReferenceBar& b : reference_.bars) add_bar(b);
@@ -121,6 +147,13 @@ class Study {
  private:
   bool wanted(const ReferenceTable& t) const {
     return options_.device.empty() || t.device == options_.device;
+  }
+
+  void note(const ReferenceTable& t, std::string message) {
+    Diag d = error(std::move(message));
+    d.severity = Severity::note;
+    d.file = t.file;
+    out_.notes.push_back(std::move(d));
   }
 
   Diags estimate(const ReferenceTable& t) {
@@ -144,8 +177,16 @@ class Study {
     return {};
   }
 
+  // A chip's efficiency is a part of what its maker says, so that is what is carried to others.
+  double bandwidth_of(const ReferenceTable& t, const OperatorEstimator& estimator) const {
+    const auto nominal = reference_.bandwidths.find(t.device);
+    return nominal == reference_.bandwidths.end() ? estimator.bandwidth() : nominal->second;
+  }
+
   void add_point(const ReferenceRow& row, const OperatorEstimator& estimator, Measured& m) {
-    const Result<GraphEstimate> e = estimator.estimate(row.op, row.type);
+    const Result<ir::Graph> graph = OperatorEstimator::graph_of(row.op, row.type);
+    const Result<GraphEstimate> e =
+        graph ? estimator.estimate(*graph) : Result<GraphEstimate>(graph.diags());
     if (!e) {
       ++m.refused;
       if (said_.insert(m.table->file).second)
@@ -159,11 +200,9 @@ class Study {
     Point p;
     p.measured = row.seconds;
     p.predicted = e->total.seconds;
-    double bytes = 0;
-    for (const OperatorEstimate& o : e->operators) bytes += o.bytes;
-    const double peak = estimator.peak_flops(row.type);
     p.kind = e->operators.front().kind;
-    p.roofline = {peak > 0 ? e->total.flops / peak : 0, bytes / estimator.bandwidth(), row.seconds};
+    p.roofline = roofline_input(work_of(*graph), estimator.peak_flops(row.type),
+                                bandwidth_of(*m.table, estimator), row.seconds);
     m.points.push_back(std::move(p));
   }
 
@@ -175,17 +214,6 @@ class Study {
       if (m.table->file == file)
         for (const Point& p : m.points) rows.push_back(p.roofline);
     return constants_[file] = fit_roofline(rows);
-  }
-
-  // The measurements of every device but one.
-  Quantiles& others_than(const std::string& device) {
-    const auto known = folds_.find(device);
-    if (known != folds_.end()) return known->second;
-    Quantiles& q = folds_[device];
-    for (const Measured& m : measured_)
-      if (m.table->device != device)
-        for (const Point& p : m.points) q.add(p);
-    return q;
   }
 
   void add_rows(const Measured& m) {
@@ -202,6 +230,7 @@ class Study {
     row.device = m.table->device;
     row.group = m.table->group;
     row.role = m.table->role;
+    row.carried = m.table->baseline != m.table->file;
     row.above = above;
     row.below = below;
     row.refused = m.refused;
@@ -212,12 +241,15 @@ class Study {
         summary(m.points, above, below, [](const Point& p) { return roofline(p.roofline); });
     row.constants =
         summary(m.points, above, below, [&](const Point& p) { return roofline(p.roofline, c); });
-    Quantiles& q = others_than(m.table->device);
     int64_t inside = 0;
     std::vector<double> widths;
+    std::map<std::pair<std::string, size_t>, Quantiles::Span> spans;  // each sorts thousands
     for (const Point& p : m.points) {
       if (p.measured <= above || p.measured > below) continue;
-      const Quantiles::Span s = q.of(p.kind, regime_of(p.predicted));
+      const size_t regime = regime_of(p.predicted);
+      const auto [found, fresh] = spans.try_emplace({p.kind, regime});
+      if (fresh) found->second = quantiles_.of(p.kind, regime, m.table->device);
+      const Quantiles::Span& s = found->second;
       const double ratio = p.measured / p.predicted;
       inside += int64_t{ratio >= s.low && ratio <= s.high};
       widths.push_back((s.high - s.low) / 2);
@@ -246,17 +278,15 @@ class Study {
   void add_baseline_bars() {
     for (const AccuracyRow& r : out_.rows) {
       if (r.above > 0 || !std::isinf(r.below)) continue;
-      const double bar = r.constants.mean + (r.role == Role::fit ? 0.03 : 0);
+      const double bar = r.constants.mean + (r.carried ? 0 : 0.03);
       out_.bars.push_back({r.device + " " + r.group + ": beside the roofline with three constants",
                            r.model.mean, bar, r.model.mean <= bar});
     }
   }
 
   std::string residuals() const {
-    Quantiles all;
     std::string hashes;
     for (const Measured& m : measured_) {
-      for (const Point& p : m.points) all.add(p);
       std::string text;
       for (const ReferenceRow& r : m.table->rows)
         text += fmt::format("{},{},{}\n", r.op, r.type, r.seconds);
@@ -268,12 +298,12 @@ class Study {
         "estimate\n"
         "tables:\n" +
         hashes + "quantiles:\n";
-    Quantiles copy = all;
-    for (const auto& [kind, regimes] : all.all())
-      for (size_t r = 0; r < regimes.size(); ++r) {
-        const Quantiles::Span s = copy.of(kind, r);
+    for (const std::string& kind : quantiles_.kinds())
+      for (size_t r = 0; r < kRegimes.size(); ++r) {
+        const Quantiles::Span s = quantiles_.of(kind, r);
+        if (s.n == 0) continue;
         const std::string below =
-            r + 1 < regimes.size() ? fmt::format("below: {:g} us, ", kRegimes[r] * 1e6) : "";
+            r + 1 < kRegimes.size() ? fmt::format("below: {:g} us, ", kRegimes[r] * 1e6) : "";
         out += fmt::format("  - {{class: {}, {}low: {:.4f}, high: {:.4f}, n: {}}}\n", kind, below,
                            s.low, s.high, s.n);
       }
@@ -284,7 +314,7 @@ class Study {
   const AccuracyOptions& options_;
   std::vector<Measured> measured_;
   std::map<std::string, RooflineConstants> constants_;
-  std::map<std::string, Quantiles> folds_;
+  Quantiles quantiles_;
   std::set<std::string> said_;
   Accuracy out_;
 };

@@ -23,6 +23,7 @@ struct AccuracyRow {
   Role role = Role::judge;
   double above = 0, below = 0;  // s; the first row of a table is of all its times
   ErrorSummary model, datasheet, constants;
+  bool carried = false;   // another table gave the roofline's constants
   double coverage = 0;    // of the intervals, whose quantiles come from the other devices
   double half_width = 0;  // median, relative to the estimate
   int64_t refused = 0;    // rows that no entry computes

@@ -1,8 +1,10 @@
 #include "toolkit/reference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
+#include "ir/dtype.h"
 #include "support/files/files.h"
 #include "support/quantity.h"
 #include "support/yaml.h"
@@ -11,6 +13,84 @@ namespace assay::toolkit {
 namespace {
 
 using yaml::Node;
+using Kind = yaml::Node::Kind;
+
+constexpr const char* kSchema = "assay/reference/1";
+
+// The fields of a line; quotes may hold commas. Empty: a quote does not end.
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> out(1);
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
+      out.back() += line[i++];
+    else if (line[i] == '"')
+      quoted = !quoted;
+    else if (line[i] == ',' && !quoted)
+      out.emplace_back();
+    else if (line[i] != '\r')
+      out.back() += line[i];
+  }
+  return quoted ? std::vector<std::string>{} : out;
+}
+
+// Rows of op,type,seconds, and the table's further columns.
+class TableReader {
+ public:
+  TableReader(std::string path, ReferenceTable& table, Diags& diags)
+      : path_(std::move(path)), table_(table), diags_(diags) {}
+
+  void read() {
+    const Result<std::string> text = read_text(path_);
+    if (!text) {
+      diags_.insert(diags_.end(), text.diags().begin(), text.diags().end());
+      return;
+    }
+    std::istringstream lines(*text);
+    std::string line;
+    line_ = 1;
+    std::getline(lines, line);
+    if (!header(fields_of(line))) return;
+    for (line_ = 2; std::getline(lines, line); ++line_) row(fields_of(line));
+    if (table_.rows.empty()) fail("the table has no rows");
+  }
+
+ private:
+  bool fail(std::string message) {
+    Diag d = error(std::move(message));
+    d.file = path_;
+    d.line = line_;
+    diags_.push_back(std::move(d));
+    return false;
+  }
+
+  bool header(const std::vector<std::string>& fields) {
+    const std::vector<std::string> first = {"op", "type", "seconds"};
+    if (fields.size() < 3 || !std::equal(first.begin(), first.end(), fields.begin()))
+      return fail("expected the columns op,type,seconds");
+    table_.columns.assign(fields.begin() + 3, fields.end());
+    return true;
+  }
+
+  bool row(const std::vector<std::string>& fields) {
+    const size_t expected = 3 + table_.columns.size();
+    if (fields.size() != expected)
+      return fail("expected " + std::to_string(expected) + " fields, found " +
+                  (fields.empty() ? "a quote without end" : std::to_string(fields.size())));
+    if (fields[0].empty()) return fail("expected an operator before the first comma");
+    if (!ir::parse_dtype(fields[1])) return fail("`" + fields[1] + "` is no type");
+    const Result<double> seconds = parse_number(fields[2]);
+    if (!seconds || !(*seconds > 0) || !std::isfinite(*seconds))
+      return fail("expected op,type,seconds with a time above 0, found `" + fields[2] + "`");
+    table_.rows.push_back({fields[0], fields[1], *seconds, {fields.begin() + 3, fields.end()}});
+    return true;
+  }
+
+  std::string path_;
+  ReferenceTable& table_;
+  Diags& diags_;
+  int line_ = 0;
+};
 
 class IndexReader {
  public:
@@ -18,20 +98,19 @@ class IndexReader {
       : doc_(doc), folder_(std::move(folder)) {}
 
   Result<Reference> read() {
-    for (const yaml::Entry& e : doc_.root.entries) {
-      if (e.key == "tables")
-        for (const Node& n : e.value.items) table(n);
-      else if (e.key == "bars")
-        for (const Node& n : e.value.items) bar(n);
-      else if (e.key == "schema" && e.value.scalar != "assay/reference/1")
-        fail(e.value, "schema `" + e.value.scalar + "`", "expected assay/reference/1");
-      else if (e.key != "schema" && e.key != "notes" && e.key != "sources")
-        fail(e.value, "unknown key `" + e.key + "`", "keys: schema, notes, sources, tables, bars");
-    }
-    for (const ReferenceTable& t : out_.tables)
-      if (std::none_of(out_.tables.begin(), out_.tables.end(),
-                       [&](const ReferenceTable& o) { return o.file == t.baseline; }))
-        fail(doc_.root, "baseline `" + t.baseline + "` is no table");
+    check_keys(doc_.root, {"schema", "notes", "sources", "bandwidths", "tables", "bars"});
+    const std::string schema = text(doc_.root, "schema");
+    if (!schema.empty() && schema != kSchema)
+      fail(*doc_.root.find("schema"), "schema `" + schema + "`",
+           std::string("expected ") + kSchema);
+    if (const Node* sources = doc_.root.find("sources")) read_sources(*sources);
+    if (const Node* tables = doc_.root.find("tables"))
+      for (const Node& n : items_of(*tables)) table(n);
+    if (out_.tables.empty()) fail(doc_.root, "`tables` lists none");
+    check_baselines();
+    if (const Node* bandwidths = doc_.root.find("bandwidths")) read_bandwidths(*bandwidths);
+    if (const Node* bars = doc_.root.find("bars"))
+      for (const Node& n : items_of(*bars)) bar(n);
     if (!diags_.empty()) return diags_;
     return std::move(out_);
   }
@@ -41,70 +120,102 @@ class IndexReader {
     diags_.push_back(yaml::error_at(doc_, n, std::move(message), std::move(hint)));
   }
 
-  void check_keys(const Node& n, const std::vector<std::string_view>& keys) {
+  const std::vector<Node>& items_of(const Node& n) {
+    if (n.kind != Kind::sequence) fail(n, "expected a list");
+    return n.items;
+  }
+
+  void check_keys(const Node& n, const std::vector<std::string>& keys) {
+    if (n.kind != Kind::map) fail(n, "expected a map");
+    std::string known;
+    for (const std::string& k : keys) known += (known.empty() ? "keys: " : ", ") + k;
     for (const yaml::Entry& e : n.entries)
       if (std::find(keys.begin(), keys.end(), e.key) == keys.end())
-        fail(e.value, "unknown key `" + e.key + "`");
+        diags_.push_back(yaml::error_at(doc_, e.line, e.col, "unknown key `" + e.key + "`", known));
   }
 
   std::string text(const Node& n, const char* key) {
     const Node* found = n.find(key);
-    if (found == nullptr) fail(n, std::string("`") + key + "` is missing");
-    return found == nullptr ? "" : found->scalar;
+    if (found != nullptr && found->kind == Kind::scalar && !found->scalar.empty())
+      return found->scalar;
+    fail(found == nullptr ? n : *found,
+         std::string("`") + key + "` is " + (found == nullptr ? "missing" : "no text"));
+    return "";
+  }
+
+  std::string optional_text(const Node& n, const char* key) {
+    return n.find(key) == nullptr ? "" : text(n, key);
   }
 
   // One of two words; true: the second.
   bool choice(const Node& n, const char* key, const char* first, const char* second) {
     const std::string word = text(n, key);
-    if (word != first && word != second && n.find(key) != nullptr)
+    if (!word.empty() && word != first && word != second)
       fail(*n.find(key), std::string("`") + key + "` is `" + word + "`",
            std::string(first) + " or " + second);
     return word == second;
   }
 
+  void read_sources(const Node& n) {
+    if (n.kind != Kind::map) fail(n, "expected a map from names to sources");
+    for (const yaml::Entry& e : n.entries) {
+      check_keys(e.value, {"from", "licence", "timed"});
+      out_.sources.push_back(
+          {e.key, text(e.value, "from"), text(e.value, "licence"), text(e.value, "timed")});
+    }
+  }
+
+  void read_bandwidths(const Node& n) {
+    if (n.kind != Kind::map) fail(n, "expected a map from devices to bandwidths");
+    for (const yaml::Entry& e : n.entries) {
+      const auto of_it = [&](const ReferenceTable& t) { return t.device == e.key; };
+      if (std::none_of(out_.tables.begin(), out_.tables.end(), of_it))
+        fail(e.value, "no table is of the device `" + e.key + "`");
+      const Result<Quantity> v = parse_quantity(e.value.scalar, Dimension::bandwidth);
+      if (!v || !v->clock.empty() || !(v->v > 0))
+        fail(e.value, "`" + e.value.scalar + "` is no bandwidth", "such as 900 GB/s");
+      else
+        out_.bandwidths[e.key] = v->v;
+    }
+  }
+
   void table(const Node& n) {
-    check_keys(n, {"file", "device", "group", "launch", "caches", "role", "baseline"});
+    check_keys(n, {"file", "source", "device", "group", "launch", "caches", "role", "baseline",
+                   "not_estimated"});
     ReferenceTable t;
     t.file = text(n, "file");
+    t.source = text(n, "source");
     t.device = text(n, "device");
     t.group = text(n, "group");
     t.launch = text(n, "launch");
     t.warm = choice(n, "caches", "cold", "warm");
     t.role = choice(n, "role", "fit", "judge") ? Role::judge : Role::fit;
-    t.baseline = text(n, "baseline");
-    if (!t.file.empty()) read_rows(t);
+    t.not_estimated = optional_text(n, "not_estimated");
+    t.baseline = t.not_estimated.empty() ? text(n, "baseline") : optional_text(n, "baseline");
+    const auto named = [&](const ReferenceSource& s) { return s.name == t.source; };
+    if (!t.source.empty() && std::none_of(out_.sources.begin(), out_.sources.end(), named))
+      fail(*n.find("source"), "source `" + t.source + "` is none of `sources`");
+    if (find(t.file) != nullptr) fail(n, "table `" + t.file + "` is listed twice");
+    if (!t.file.empty()) TableReader(folder_ + "/" + t.file, t, diags_).read();
+    nodes_.push_back(&n);
     out_.tables.push_back(std::move(t));
   }
 
-  void read_rows(ReferenceTable& t) {
-    const std::string path = folder_ + "/" + t.file;
-    const Result<std::string> all = read_text(path);
-    if (!all) {
-      diags_.insert(diags_.end(), all.diags().begin(), all.diags().end());
-      return;
-    }
-    std::istringstream lines(*all);
-    std::string line;
-    for (int number = 1; std::getline(lines, line); ++number) {
-      const size_t first = line.find(','), second = line.find(',', first + 1);
-      const size_t end = std::min(line.find(',', second + 1), line.size());
-      const bool whole = first != std::string::npos && second != std::string::npos;
-      if (number == 1 && whole && line.starts_with("op,type,seconds")) continue;
-      ReferenceRow row;
-      if (whole) {
-        row.op = line.substr(0, first);
-        row.type = line.substr(first + 1, second - first - 1);
-        if (const auto v = parse_number(line.substr(second + 1, end - second - 1)))
-          row.seconds = *v;
-      }
-      if (row.seconds > 0) {
-        t.rows.push_back(std::move(row));
-        continue;
-      }
-      Diag d = error("expected op,type,seconds with a time above 0");
-      d.file = path;
-      d.line = number;
-      diags_.push_back(std::move(d));
+  const ReferenceTable* find(const std::string& file) const {
+    for (const ReferenceTable& t : out_.tables)
+      if (t.file == file) return &t;
+    return nullptr;
+  }
+
+  // A baseline's own rows are estimated, since its constants come from them.
+  void check_baselines() {
+    for (size_t i = 0; i < out_.tables.size(); ++i) {
+      const std::string& file = out_.tables[i].baseline;
+      if (file.empty()) continue;
+      const ReferenceTable* found = find(file);
+      if (found == nullptr) fail(*nodes_[i], "baseline `" + file + "` is no table");
+      if (found != nullptr && !found->not_estimated.empty())
+        fail(*nodes_[i], "baseline `" + file + "` is not estimated");
     }
   }
 
@@ -112,21 +223,32 @@ class IndexReader {
     check_keys(n, {"name", "groups", "above", "at_most"});
     ReferenceBar b;
     b.name = text(n, "name");
-    if (const Node* groups = n.find("groups"))
-      for (const Node& g : groups->items) b.groups.push_back(g.scalar);
-    if (const Node* above = n.find("above")) {
-      const Result<Quantity> time = parse_quantity(above->scalar, Dimension::seconds);
+    const Node* groups = n.find("groups");
+    if (groups == nullptr) fail(n, "`groups` is missing");
+    if (groups != nullptr)
+      for (const Node& g : items_of(*groups)) group(g, b);
+    if (n.find("above") != nullptr) {
+      const Result<Quantity> time = parse_quantity(text(n, "above"), Dimension::seconds);
       if (time) b.above = time->v;
-      if (!time) fail(*above, "`above` is no time");
+      if (!time) fail(*n.find("above"), "`above` is no time", "such as 50 us");
     }
-    if (const auto most = parse_number(text(n, "at_most"))) b.at_most = *most;
-    if (b.at_most <= 0) fail(n, "`at_most` is no positive number");
+    const std::string most = text(n, "at_most");
+    if (const auto v = parse_number(most)) b.at_most = *v;
+    if (!most.empty() && !(b.at_most > 0)) fail(n, "`at_most` is no positive number");
     out_.bars.push_back(std::move(b));
+  }
+
+  void group(const Node& n, ReferenceBar& b) {
+    const auto of_it = [&](const ReferenceTable& t) { return t.group == n.scalar; };
+    if (std::none_of(out_.tables.begin(), out_.tables.end(), of_it))
+      fail(n, "no table is of the group `" + n.scalar + "`");
+    b.groups.push_back(n.scalar);
   }
 
   const yaml::Document& doc_;
   std::string folder_;
   Reference out_;
+  std::vector<const Node*> nodes_;  // of the tables
   Diags diags_;
 };
 

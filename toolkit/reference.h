@@ -1,6 +1,7 @@
 // Published measurements: the tables of a folder such as reference/, by its index.yaml.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,16 +12,25 @@ namespace assay::toolkit {
 struct ReferenceRow {
   std::string op, type;
   double seconds = 0;
+  std::vector<std::string> more;  // of the table's further columns
 };
 
 enum class Role { fit, judge };
 
+// Who measured, under which licence, and how.
+struct ReferenceSource {
+  std::string name, from, licence, timed;
+};
+
 struct ReferenceTable {
   std::string file, device, group;
+  std::string source;  // a ReferenceSource's name
   std::string launch;  // as EstimateOptions::launch
   bool warm = false;
   Role role = Role::judge;
-  std::string baseline;  // file of the table on which its roofline's constants are fitted
+  std::string baseline;       // file of the table on which its roofline's constants are fitted
+  std::string not_estimated;  // why no operator's estimate is held against it; "": one is
+  std::vector<std::string> columns;  // behind op, type, seconds
   std::vector<ReferenceRow> rows;
 };
 
@@ -32,12 +42,16 @@ struct ReferenceBar {
 };
 
 struct Reference {
+  std::vector<ReferenceSource> sources;
   std::vector<ReferenceTable> tables;
   std::vector<ReferenceBar> bars;
+  // Bytes per s of the datasheets, by device: what the roofline's constants are parts of.
+  std::map<std::string, double> bandwidths;
 };
 
-// Errors: unreadable files, unknown or missing keys, a role that is neither, a baseline that is no
-// table, a row without a time; each with its place.
+// Errors, each with its place: unreadable files, unknown or missing keys, a role that is neither, a
+// source or baseline that is none. So are a bar or bandwidth of no table, an empty table, and a row
+// that is none.
 Result<Reference> read_reference(const std::string& folder);
 
 }  // namespace assay::toolkit

@@ -57,6 +57,17 @@ TEST(Operators, LayerNorm) {
   }
 }
 
+TEST(Operators, RmsNorm) {
+  const Ran r = run("rms_norm rows=4 columns=9");
+  for (size_t i = 0; i < 4; ++i) {
+    double squares = 0;
+    for (size_t j = 0; j < 9; ++j) squares += std::pow(d(r.in[0][i * 9 + j]), 2);
+    for (size_t j = 0; j < 9; ++j)
+      EXPECT_NEAR(r.out[i * 9 + j],
+                  d(r.in[0][i * 9 + j]) / std::sqrt(squares / 9 + 1e-5) * d(r.in[1][j]), 1e-10);
+  }
+}
+
 TEST(Operators, Elements) {
   const auto expect = [](const std::string& name, auto&& of) {
     const Ran r = run(name + " n=50");

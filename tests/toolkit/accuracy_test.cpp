@@ -1,95 +1,24 @@
-// Published measurements: their reader, the rooflines beside them, and the error table.
+// The error table over published measurements.
 #include "toolkit/accuracy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "compiler/library/residuals.h"
-#include "support/files/files.h"
-#include "tests/toolkit/scratch_directory.h"
-#include "toolkit/roofline.h"
+#include "tests/toolkit/reference_folder.h"
 
 namespace assay::test {
 namespace {
 
 using testing::HasSubstr;
 
-TEST(Roofline, TheSlowerOfBothAndALaunch) {
-  EXPECT_DOUBLE_EQ(toolkit::roofline({3, 2, 1}), 3);
-  EXPECT_DOUBLE_EQ(toolkit::roofline({3, 2, 1}, {1, 0.5, 0.25}), 4.25);
-}
-
-// Times of a chip that reaches 0.8 of its peak and 0.6 of its bandwidth, in launches of 1.2^3 us.
-TEST(Roofline, ItsConstantsAreFound) {
-  std::vector<toolkit::RooflineInput> rows;
-  for (int i = 1; i <= 40; ++i) {
-    const double compute = 1e-6 * i * i, movement = 1e-6 * (50 - i);
-    rows.push_back({compute, movement, std::max(compute / 0.8, movement / 0.6) + 1.728e-6});
-  }
-  const toolkit::RooflineConstants c = toolkit::fit_roofline(rows);
-  EXPECT_NEAR(c.compute, 0.8, 0.011);
-  EXPECT_NEAR(c.movement, 0.6, 0.011);
-  EXPECT_NEAR(c.launch, 1.728e-6, 0.2e-6);
-}
-
-class Folder {
- public:
-  explicit Folder(
-      const std::string& table,
-      const std::string& index =
-          "  - {file: t.csv, device: nvidia/v100-pcie-16gb, "
-          "group: copies, launch: 0 us, caches: cold, "
-          "role: fit, baseline: t.csv}\n",
-      const std::string& end = "bars:\n  - {name: copies, groups: [copies], at_most: 0.5}\n") {
-    EXPECT_EQ(write_text(dir_.at("t.csv"), table), Diags{});
-    EXPECT_EQ(
-        write_text(dir_.at("index.yaml"), "schema: assay/reference/1\ntables:\n" + index + end),
-        Diags{});
-  }
-  Result<toolkit::Reference> read() const { return toolkit::read_reference(dir_.path()); }
-
- private:
-  ScratchDirectory dir_;
-};
-
 constexpr const char* kTable = "op,type,seconds\nrelu n=100000000,f32,0.001\n";
-
-TEST(Reference, TablesAreRead) {
-  const auto r = Folder(kTable).read();
-  ASSERT_TRUE(r);
-  ASSERT_EQ(r->tables.size(), 1u);
-  EXPECT_EQ(r->tables[0].role, toolkit::Role::fit);
-  ASSERT_EQ(r->tables[0].rows.size(), 1u);
-  EXPECT_EQ(r->tables[0].rows[0].op, "relu n=100000000");
-  EXPECT_EQ(r->tables[0].rows[0].seconds, 0.001);
-}
-
-TEST(Reference, DamageIsRefusedWithItsPlace) {
-  const auto fault = [](const Folder& f) {
-    const auto r = f.read();
-    EXPECT_FALSE(r);
-    return r ? std::string()
-             : r.diags()[0].file + ":" + std::to_string(r.diags()[0].line) + ": " +
-                   r.diags()[0].message;
-  };
-  EXPECT_THAT(fault(Folder("op,type,seconds\nrelu n=1,f32,0\n")), HasSubstr("t.csv:2: expected"));
-  EXPECT_THAT(fault(Folder("op,type,seconds\nrelu n=1\n")), HasSubstr("t.csv:2: expected"));
-  const std::string row = "  - {file: t.csv, device: d, group: g, launch: 0 us, caches: cold, ";
-  EXPECT_THAT(fault(Folder(kTable, row + "role: guess, baseline: t.csv}\n")),
-              HasSubstr("index.yaml:3: `role` is `guess`"));
-  EXPECT_THAT(fault(Folder(kTable, row + "role: fit, baseline: u.csv}\n")),
-              HasSubstr("baseline `u.csv` is no table"));
-  EXPECT_THAT(fault(Folder(kTable, row + "role: fit, baseline: t.csv, colour: red}\n")),
-              HasSubstr("unknown key `colour`"));
-  EXPECT_THAT(fault(Folder(kTable, "  - {file: t.csv}\n")), HasSubstr("`device` is missing"));
-}
 
 // 100 M elements each way on 866 GB/s, of which a tenth of a millisecond more was measured.
 TEST(Accuracy, ErrorsAreOfPredictedOverMeasured) {
-  const auto r = Folder(kTable).read();
+  const auto r = ReferenceFolder(kTable).read();
   ASSERT_TRUE(r);
   const auto a = toolkit::accuracy(*r, {});
   ASSERT_TRUE(a);
@@ -105,7 +34,8 @@ TEST(Accuracy, ErrorsAreOfPredictedOverMeasured) {
 
 TEST(Accuracy, WhatNoEntryComputesIsCountedAndSaid) {
   const auto r =
-      Folder("op,type,seconds\nrelu n=1000,f32,1e-5\nmatmul m=9 n=9 k=9,bf16,1e-5\n").read();
+      ReferenceFolder("op,type,seconds\nrelu n=1000,f32,1e-5\nmatmul m=9 n=9 k=9,bf16,1e-5\n")
+          .read();
   ASSERT_TRUE(r);
   const auto a = toolkit::accuracy(*r, {});
   ASSERT_TRUE(a);
@@ -114,11 +44,54 @@ TEST(Accuracy, WhatNoEntryComputesIsCountedAndSaid) {
   EXPECT_THAT(a->notes[0].message, HasSubstr("bf16"));
 }
 
+// The same copies on 800 GB/s take 1 ms, which was measured.
+TEST(Accuracy, RooflinesTakeTheDatasheetsBandwidth) {
+  const auto r =
+      ReferenceFolder(kTable, kCopies, "bandwidths: {nvidia/v100-pcie-16gb: 800 GB/s}\n").read();
+  ASSERT_TRUE(r) << render(r.diags());
+  const auto a = toolkit::accuracy(*r, {});
+  ASSERT_TRUE(a);
+  EXPECT_NEAR(a->rows[0].datasheet.bias, 0, 1e-9);
+}
+
+TEST(Accuracy, ATableThatIsNotEstimatedIsSaid) {
+  const std::string tables =
+      "  - {file: t.csv, source: lab, device: no-profile, group: copies, launch: 0 us, "
+      "caches: cold, role: judge, not_estimated: a picture}\n";
+  const auto r = ReferenceFolder(kTable, tables).read();
+  ASSERT_TRUE(r) << render(r.diags());
+  const auto a = toolkit::accuracy(*r, {});
+  ASSERT_TRUE(a) << render(a.diags());
+  EXPECT_TRUE(a->rows.empty());
+  EXPECT_TRUE(a->bars.empty());
+  ASSERT_EQ(a->notes.size(), 1u);
+  EXPECT_EQ(a->notes[0].file, "t.csv");
+  EXPECT_EQ(a->notes[0].message, "not estimated: a picture");
+}
+
+// Constants fitted on a table itself leave the model three hundredths, carried ones nothing.
+TEST(Accuracy, BesideConstantsOfAnotherTableNothingIsLeft) {
+  const auto bar = [](const std::string& baseline) {
+    std::string tables, head =
+                            "  - {source: lab, device: nvidia/v100-pcie-16gb, group: copies, "
+                            "launch: 0 us, caches: cold, role: ";
+    tables = head + "judge, file: t.csv, baseline: " + baseline + "}\n";
+    if (baseline != "t.csv") tables += head + "fit, file: ./t.csv, baseline: ./t.csv}\n";
+    const auto r = ReferenceFolder(kTable, tables, "").read();
+    EXPECT_TRUE(r) << render(r.diags());
+    const auto a = toolkit::accuracy(*r, {});
+    EXPECT_TRUE(a);
+    return a->bars.at(0).bar - a->rows.at(0).constants.mean;
+  };
+  EXPECT_NEAR(bar("t.csv"), 0.03, 1e-12);
+  EXPECT_NEAR(bar("./t.csv"), 0, 1e-12);
+}
+
 TEST(Accuracy, ResidualsReadBack) {
   std::string table = "op,type,seconds\n";
   for (int i = 1; i <= 100; ++i)
     table += "relu n=100000000,f32," + std::to_string(0.001 + 1e-5 * i) + "\n";
-  const auto r = Folder(table).read();
+  const auto r = ReferenceFolder(table).read();
   ASSERT_TRUE(r);
   const auto a = toolkit::accuracy(*r, {});
   ASSERT_TRUE(a);
