@@ -64,8 +64,8 @@ model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const 
   e.levels.push_back({"", first.far_read, first.far_written, first.far, 0, true});
   e.levels.back().boundary = far.name;
   const Residual r = residual_of(options.residuals, kind_of(o), e.seconds);
-  e.low = e.seconds * r.low;
-  e.high = e.seconds * r.high;
+  e.low = e.seconds * std::min(1.0, r.low);
+  e.high = e.seconds * std::max(1.0, r.high);
   double rate = product_rate(chip, o.type, "");
   for (const model::MatrixRate& m : chip.instructions)
     if (m.instruction.a.number == o.type) rate = std::max(rate, m.multiply_adds.value);
