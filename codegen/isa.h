@@ -39,9 +39,9 @@ struct Instruction {
   bool has_lanes() const { return !computes.c.mapping.steps.empty(); }
 };
 
-// Errors: unknown or missing keys, unknown holes, mappings that do not cover every element of their
-// operand equally often, whose worker counts differ, or that only some operands have, a text
-// without mappings. Each error has its place in the file.
+// Errors: unknown or missing keys, unknown holes, a text without mappings. So are mappings that do
+// not cover every element of their operand equally often, whose worker counts differ, or that only
+// some operands have. Each error has its place in the file.
 Result<Instruction> parse_instruction(std::string_view text, std::string_view file);
 
 // From the library inside the binary.

@@ -1,15 +1,12 @@
 // What a profile inherits (`extends`) and is probably wrong for the chip it describes, because the
 // profile changes something that the inherited value depends on.
 //
-//   changed                 in doubt
-//   clocks.<core>.max       absolute rates, bandwidths and latencies on the chip, sustained clocks
-//   clocks.memory.max       latency and bandwidths of the device's far memory
-//   topology.*.count        bandwidths of shared caches, by active units of shared memory,
-//                           sustained clocks
-//   memory.*.bandwidth.read the other bandwidths and latencies of that memory, where it is far
-//   memory.*.capacity       knee, hit curves, latency and ways of that cache
-//   power.cap               sustained clocks
-//   class                   latencies of operations, energies, launches
+// - A core clock: absolute rates, bandwidths and latencies on the chip, sustained clocks.
+// - The memory's clock: latency and bandwidths of the device's far memory.
+// - The number of units: bandwidths of shared caches, by active units, and sustained clocks.
+// - Far memory's read bandwidth: its other bandwidths and its latency.
+// - A cache's capacity: its knee, hit curves, latency and ways.
+// - The power cap: sustained clocks. The class: latencies of operations, energies, launches.
 #pragma once
 
 #include <functional>

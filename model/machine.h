@@ -121,7 +121,7 @@ struct Machine {
   int unrolled = 1;      // iterations of a loop of threads whose loads it hoists together
   // A mover copies into a scratchpad while the unit computes.
   bool copies_overlap = false;
-  bool copies_multicast = false;  // it fills the scratchpads of several units at once
+  bool copies_multicast = false;        // it fills the scratchpads of several units at once
   Quantity wakeup_skew;                 // s from the first unit's start to the last one's; 0: none
   double page = 4096, tlb_entries = 0;  // bytes; entries of the first TLB, 0: not known
   Quantity tlb_miss;                    // s

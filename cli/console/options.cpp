@@ -51,12 +51,9 @@ Option Options::add_flag(const std::string& names, bool& to, const std::string& 
 
 namespace {
 
-constexpr std::pair<Format, const char*> kFormats[] = {{Format::text, "text"},
-                                                       {Format::json, "json"},
-                                                       {Format::csv, "csv"},
-                                                       {Format::yaml, "yaml"},
-                                                       {Format::hash, "hash"},
-                                                       {Format::markdown, "markdown"}};
+constexpr std::pair<Format, const char*> kFormats[] = {
+    {Format::text, "text"}, {Format::json, "json"}, {Format::csv, "csv"},
+    {Format::yaml, "yaml"}, {Format::hash, "hash"}, {Format::markdown, "markdown"}};
 
 std::string name_of(Format format) {
   for (const auto& [f, name] : kFormats)

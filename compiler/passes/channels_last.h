@@ -2,8 +2,8 @@
 //
 //   [n, c/w, y, x, c%w]   ->   [n, y, x, c] pad c
 //
-// Why: of a window along channels, such as that of a local response normalisation, the lanes of a
-// vector lie in two blocks, so vectors along channels are impossible, and others gather every term.
+// Why: a window along channels, such as that of a local response normalisation, puts the lanes of a
+// vector into two blocks. Vectors along channels are impossible then, and others gather every term.
 // With channels in one run they are contiguous at any position, and what writes the image still
 // stores whole vectors. The zero padding along channels replaces guards that differ between lanes.
 // The image alone is changed, or it with those that elementwise nodes link to it.
