@@ -26,13 +26,13 @@ std::pair<int, int> factors_of(const ir::Node& n) {
   return {a.operand, b.operand};
 }
 
-struct ProductShape {
+struct ProductAxes {
   double batches = 1, m = 1, n = 1, k = 1;
   int a = -1, b = -1;  // reads
 };
 
-ProductShape shape_of(const ir::Graph& g, const ir::Node& node) {
-  ProductShape s;
+ProductAxes product_axes(const ir::Graph& g, const ir::Node& node) {
+  ProductAxes s;
   std::tie(s.a, s.b) = factors_of(node);
   if (s.a < 0) return s;
   for (size_t i = 0; i < node.axes.size(); ++i) {
@@ -51,7 +51,7 @@ ProductShape shape_of(const ir::Graph& g, const ir::Node& node) {
 
 // Sums of products that reuse both operands, or whose operands are whole matrices. A depthwise
 // convolution is none: each weight meets one channel.
-bool is_product(const ProductShape& s) {
+bool is_product(const ProductAxes& s) {
   return s.a >= 0 && s.k > 1 && (std::min(s.m, s.n) > 1 || s.batches <= 1);
 }
 
@@ -155,7 +155,7 @@ class Partition {
 
   void place(int i) {
     const ir::Node& n = node(i);
-    const ProductShape s = shape_of(g_, n);
+    const ProductAxes s = product_axes(g_, n);
     int group = is_product(s) ? -1 : joined_group(n);
     if (group < 0) {
       group = static_cast<int>(out_.size());
@@ -166,7 +166,7 @@ class Partition {
     add(out_[static_cast<size_t>(group)], i, s);
   }
 
-  void start(LibraryOperator& o, const ir::Node& n, const ProductShape& s) const {
+  void start(LibraryOperator& o, const ir::Node& n, const ProductAxes& s) const {
     o.name = n.name;
     o.label = ir::label_of(g_, n);
     if (!is_product(s)) return;
@@ -177,7 +177,7 @@ class Partition {
     o.type = tensor(n.reads[static_cast<size_t>(s.a)].tensor).dtype;
   }
 
-  void add(LibraryOperator& o, int i, const ProductShape& s) const {
+  void add(LibraryOperator& o, int i, const ProductAxes& s) const {
     const ir::Node& n = node(i);
     o.nodes.push_back(i);
     o.flops += ir::flops_of(g_, n);
