@@ -51,7 +51,7 @@ ProductAxes product_axes(const ir::Graph& g, const ir::Node& node) {
 
 // Sums of products that reuse both operands, or whose operands are whole matrices. A depthwise
 // convolution is none: each weight meets one channel.
-bool is_product(const ProductAxes& s) {
+bool reuses_operands(const ProductAxes& s) {
   return s.a >= 0 && s.k > 1 && (std::min(s.m, s.n) > 1 || s.batches <= 1);
 }
 
@@ -156,7 +156,7 @@ class Partition {
   void place(int i) {
     const ir::Node& n = node(i);
     const ProductAxes s = product_axes(g_, n);
-    int group = is_product(s) ? -1 : joined_group(n);
+    int group = reuses_operands(s) ? -1 : joined_group(n);
     if (group < 0) {
       group = static_cast<int>(out_.size());
       out_.emplace_back();
@@ -169,7 +169,7 @@ class Partition {
   void start(LibraryOperator& o, const ir::Node& n, const ProductAxes& s) const {
     o.name = n.name;
     o.label = ir::label_of(g_, n);
-    if (!is_product(s)) return;
+    if (!reuses_operands(s)) return;
     o.kind = Kind::product;
     o.batches = s.batches, o.m = s.m, o.n = s.n, o.k = s.k;
     o.a_bytes = bytes_of(tensor(n.reads[static_cast<size_t>(s.a)].tensor));
@@ -185,7 +185,7 @@ class Partition {
     const bool rows = columns > 1 && reduces_rows(g_, n);
     const double results = static_cast<double>(ir::elements(tensor(n.output)));
     o.elements = std::max(o.elements, rows ? points : results);
-    if (is_product(s)) return;
+    if (reuses_operands(s)) return;
     if (columns > 1 && !rows) {
       const size_t factors = s.a >= 0 ? 2 : 1;
       o.window_reads += points * static_cast<double>(factors);
