@@ -17,12 +17,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kRow = "relu n=100000000,f32,0.001\n", kTable = "op,type,seconds\n" + kRow;
+const std::string kRow = "relu n=100000000,f32,0.001\n", kTwoRows = "op,type,seconds\n" + kRow;
 const std::string kStart = "  - {file: t.csv, source: lab, device: d, group: copies, ";
 const std::string kRest = "launch: 0 us, caches: cold, role: fit, baseline: t.csv}\n";
 
 TEST(Reference, TablesAreRead) {
-  const auto r = ReferenceFolder(kTable).read();
+  const auto r = ReferenceFolder(kTwoRows).read();
   ASSERT_TRUE(r) << render(r.diags());
   ASSERT_EQ(r->tables.size(), 1u);
   EXPECT_EQ(r->tables[0].role, toolkit::Role::fit);
@@ -56,12 +56,12 @@ TEST(Reference, DamagedRowsAreRefusedWithTheirPlace) {
   EXPECT_THAT(fault("op,seconds,type\n" + kRow), HasSubstr("t.csv:1: expected the columns"));
   EXPECT_THAT(fault(head), HasSubstr("the table has no rows"));
   for (const char* time : {"0", "-1e-3", "nan", "inf", "fast", "", "1 ms"})
-    EXPECT_THAT(fault(kTable + "relu n=1,f32," + time + "\n"),
+    EXPECT_THAT(fault(kTwoRows + "relu n=1,f32," + time + "\n"),
                 HasSubstr("t.csv:3: expected op,type,seconds with a time above 0"))
         << time;
   EXPECT_THAT(fault(head + "relu n=1\n"), HasSubstr("t.csv:2: expected 3 fields, found 1"));
   EXPECT_THAT(fault(head + "relu n=1,f32,1,2\n"), HasSubstr("t.csv:2: expected 3 fields, found 4"));
-  EXPECT_THAT(fault(kTable + "\n" + kRow), HasSubstr("t.csv:3: expected 3 fields, found 1"));
+  EXPECT_THAT(fault(kTwoRows + "\n" + kRow), HasSubstr("t.csv:3: expected 3 fields, found 1"));
   EXPECT_THAT(fault(head + "relu n=1,\"f32,1\n"), HasSubstr("t.csv:2: expected 3 fields, found a"));
   EXPECT_THAT(fault(head + "relu n=1,float,1\n"), HasSubstr("t.csv:2: `float` is no type"));
   EXPECT_THAT(fault(head + ",f32,1\n"), HasSubstr("t.csv:2: expected an operator"));
@@ -76,7 +76,7 @@ TEST(Reference, EveryDamagedRowIsSaid) {
 
 TEST(Reference, DamagedTablesOfTheIndexAreRefusedWithTheirPlace) {
   const auto fault = [](const std::string& tables) {
-    return ReferenceFolder(kTable, tables).fault();
+    return ReferenceFolder(kTwoRows, tables).fault();
   };
   const std::string row = kStart + "launch: 0 us, caches: cold, ";
   EXPECT_THAT(fault(row + "role: guess, baseline: t.csv}\n"),
@@ -100,7 +100,7 @@ TEST(Reference, DamagedTablesOfTheIndexAreRefusedWithTheirPlace) {
   EXPECT_THAT(fault("  - {file: t.csv, source: me, device: d, group: copies, " + kRest),
               HasSubstr("index.yaml:4: source `me` is none of `sources`"));
   const auto lost =
-      ReferenceFolder(kTable,
+      ReferenceFolder(kTwoRows,
                       "  - {file: u.csv, source: lab, device: d, group: copies, launch: 0 us, "
                       "caches: cold, role: fit, baseline: u.csv}\n");
   EXPECT_THAT(lost.fault(), HasSubstr("u.csv"));
@@ -109,7 +109,7 @@ TEST(Reference, DamagedTablesOfTheIndexAreRefusedWithTheirPlace) {
 TEST(Reference, DamageElsewhereInTheIndexIsRefusedWithItsPlace) {
   const std::string tables = kStart + kRest;
   const auto fault = [&](const std::string& end, const std::string& head = kReferenceHead) {
-    return ReferenceFolder(kTable, tables, end, head).fault();
+    return ReferenceFolder(kTwoRows, tables, end, head).fault();
   };
   EXPECT_THAT(fault("bars:\n  - {name: b, groups: [moves], at_most: 1}\n"),
               HasSubstr("index.yaml:6: no table is of the group `moves`"));
@@ -136,7 +136,7 @@ TEST(Reference, DamageElsewhereInTheIndexIsRefusedWithItsPlace) {
   EXPECT_THAT(
       fault("", schema + "sources: {lab: {from: a, licence: b, timed: c, by: d}}\ntables:\n"),
       HasSubstr("index.yaml:2: unknown key `by`"));
-  EXPECT_THAT(ReferenceFolder(kTable, "", "bars: []\n", schema + sources).fault(),
+  EXPECT_THAT(ReferenceFolder(kTwoRows, "", "bars: []\n", schema + sources).fault(),
               HasSubstr("`tables` lists none"));
 }
 
