@@ -16,7 +16,7 @@ double bytes_of(const ir::Tensor& t) {
 }
 
 // The two reads whose products are summed; -1: the node is no such sum.
-std::pair<int, int> factors_of(const ir::Node& n) {
+std::pair<int, int> library_factors(const ir::Node& n) {
   const bool sums = ir::is_expression(n) && n.combine == ir::Combiner::sum &&
                     n.body.op == ir::ScalarOp::mul && n.body.args.size() == 2;
   if (!sums) return {-1, -1};
@@ -26,14 +26,14 @@ std::pair<int, int> factors_of(const ir::Node& n) {
   return {a.operand, b.operand};
 }
 
-struct ProductAxes {
+struct LibraryAxes {
   double batches = 1, m = 1, n = 1, k = 1;
   int a = -1, b = -1;  // reads
 };
 
-ProductAxes product_axes(const ir::Graph& g, const ir::Node& node) {
-  ProductAxes s;
-  std::tie(s.a, s.b) = factors_of(node);
+LibraryAxes library_axes(const ir::Graph& g, const ir::Node& node) {
+  LibraryAxes s;
+  std::tie(s.a, s.b) = library_factors(node);
   if (s.a < 0) return s;
   for (size_t i = 0; i < node.axes.size(); ++i) {
     const int axis = static_cast<int>(i);
@@ -51,7 +51,7 @@ ProductAxes product_axes(const ir::Graph& g, const ir::Node& node) {
 
 // Sums of products that reuse both operands, or whose operands are whole matrices. A depthwise
 // convolution is none: each weight meets one channel.
-bool reuses_operands(const ProductAxes& s) {
+bool is_library_product(const LibraryAxes& s) {
   return s.a >= 0 && s.k > 1 && (std::min(s.m, s.n) > 1 || s.batches <= 1);
 }
 
@@ -155,8 +155,8 @@ class Partition {
 
   void place(int i) {
     const ir::Node& n = node(i);
-    const ProductAxes s = product_axes(g_, n);
-    int group = reuses_operands(s) ? -1 : joined_group(n);
+    const LibraryAxes s = library_axes(g_, n);
+    int group = is_library_product(s) ? -1 : joined_group(n);
     if (group < 0) {
       group = static_cast<int>(out_.size());
       out_.emplace_back();
@@ -166,10 +166,10 @@ class Partition {
     add(out_[static_cast<size_t>(group)], i, s);
   }
 
-  void start(LibraryOperator& o, const ir::Node& n, const ProductAxes& s) const {
+  void start(LibraryOperator& o, const ir::Node& n, const LibraryAxes& s) const {
     o.name = n.name;
     o.label = ir::label_of(g_, n);
-    if (!reuses_operands(s)) return;
+    if (!is_library_product(s)) return;
     o.kind = Kind::product;
     o.batches = s.batches, o.m = s.m, o.n = s.n, o.k = s.k;
     o.a_bytes = bytes_of(tensor(n.reads[static_cast<size_t>(s.a)].tensor));
@@ -177,7 +177,7 @@ class Partition {
     o.type = tensor(n.reads[static_cast<size_t>(s.a)].tensor).dtype;
   }
 
-  void add(LibraryOperator& o, int i, const ProductAxes& s) const {
+  void add(LibraryOperator& o, int i, const LibraryAxes& s) const {
     const ir::Node& n = node(i);
     o.nodes.push_back(i);
     o.flops += ir::flops_of(g_, n);
@@ -185,7 +185,7 @@ class Partition {
     const bool rows = columns > 1 && reduces_rows(g_, n);
     const double results = static_cast<double>(ir::elements(tensor(n.output)));
     o.elements = std::max(o.elements, rows ? points : results);
-    if (reuses_operands(s)) return;
+    if (is_library_product(s)) return;
     if (columns > 1 && !rows) {
       const size_t factors = s.a >= 0 ? 2 : 1;
       o.window_reads += points * static_cast<double>(factors);
