@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -28,6 +29,22 @@ std::string fresh_kernels(std::span<const ir::Kernel> all) {
     out.push_back(fmt::format("{} {}", e.name, fresh));
   }
   return fmt::format("{}", fmt::join(out, ", "));
+}
+
+constexpr double kPasses = 0.1, kGolden = 0.618;  // s at most; part of it from one to the next
+constexpr int64_t kFewTicks = 1000;
+
+// A simulated neighbour comes and goes by simulated time, which begins anew in each process.
+// Between experiments time passes, too, or each would begin with the neighbour.
+void let_time_pass(Bench& bench, size_t experiments) {
+  double whole = 0;
+  const double seconds = kPasses * std::modf(kGolden * static_cast<double>(experiments), &whole);
+  const Job tick = bench.sentinel_job(1, seconds);
+  const runtime::Launch few = bench.launch(tick, kFewTicks);
+  const double each = bench.run({&few, 1}).at(0) / static_cast<double>(kFewTicks);
+  const runtime::Launch rest =
+      bench.launch(tick, std::min(tick.most, static_cast<int64_t>(seconds / each)));
+  bench.run({&rest, 1});
 }
 
 }  // namespace
@@ -68,6 +85,8 @@ std::string run_errand(const Errand& errand, const Send& send) {
             send,
             std::mt19937_64(seed + 1)};
   bench.limit_loops(s.known.most_iterations);
+  if (info.simulated && !info.fact("neighbours").empty())
+    let_time_pass(bench, earlier.endings.size());
   if (!s.known.threads && earlier.finished("fma") && earlier.fact(kVectorLanes).empty())
     s.fact(kVectorLanes, std::to_string(s.known.lanes));
   s.load_with_group_size = [&](std::span<const ir::Kernel> some, int threads) {

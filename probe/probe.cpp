@@ -206,6 +206,9 @@ bool Prober::selected(const Experiment& e) const {
 int Prober::times_of(const Experiment& e) const {
   const bool threads = observations_.fact("lanes") == "threads",
              simulated = !observations_.fact("simulated").empty();
+  // Cores look until a neighbour has gone. Samples of threads are too short for that on simulators,
+  // and capacities are better known at the second visit.
+  if (e.run == run_sharing || e.run == run_transfer) return threads ? e.times : 1;
   if (e.run == run_looks) return threads ? 1 : simulated ? kSimulatedLooks : e.times;
   return e.run == run_cyclic_scan && (threads || simulated) ? 1 : e.times;
 }

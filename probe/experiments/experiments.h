@@ -106,7 +106,8 @@ inline constexpr std::array<int64_t, 10> kPairDistances = {8,  16, 24,  32,  48,
 class PairTouches {
  public:
   explicit PairTouches(Session& s);
-  void measure(const std::string& experiment, size_t distance);
+  // Returns the clock beside it; 0: unknown.
+  double measure(const std::string& experiment, size_t distance);
 
  private:
   static constexpr int64_t kPairStride = 512;

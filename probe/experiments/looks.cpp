@@ -55,7 +55,7 @@ void run_looks(Session& s) {
   PairTouches touches(s);
   const size_t pairs = kPairDistances.size();
   s.rounds(pairs + sizes.size() + 1, [&](size_t i) {
-    if (i < pairs) return touches.measure("looks", i);
+    if (i < pairs) return static_cast<void>(touches.measure("looks", i));
     if (i == pairs) return look_at_multiply_adds(s, out);
     chase_block(s, "looks", area, sizes[i - pairs - 1]);
   });

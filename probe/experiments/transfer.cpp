@@ -18,11 +18,13 @@ constexpr int kSetsMissed = 4;             // first loads use one set in so many
 constexpr int kWavesMore = 4;              // than saturate arithmetic: loads wait longer
 constexpr double kSpan = 1.5;              // capacities that nodes span
 constexpr int64_t kMostSpanned = 1 << 19;  // nodes: more take too long
+constexpr double kHeld = 0.75;             // of a capacity: it hits where nobody has a part of it
 
 struct Point {
   std::string what;
   Conditions at;
   Cycle cycle;
+  int64_t held = 0;  // nodes of a cycle that the cache holds, measured directly afterwards
 };
 
 // Two loads `distance` from each other; the first of each pair misses the caches before the level.
@@ -59,7 +61,9 @@ void add_spans(const Session& s, std::vector<Point>& to) {
       c.nodes = static_cast<int64_t>(kSpan * knees[i].capacity) / c.stride;
       c.block = kLocalBytes / c.stride;
       c.drift = true;
-      to.push_back({"span", {{"level", double(i)}, {"stride", double(c.stride)}}, c});
+      const Conditions at = {{"level", double(i)}, {"stride", double(c.stride)}};
+      const double held = s.device.threads ? kHeld * knees[i].capacity : 0;
+      to.push_back({"span", at, c, static_cast<int64_t>(held) / line});
     }
   }
 }
@@ -88,13 +92,19 @@ void run_transfer(Session& s) {
   s.rounds(points.size() + vectors, [&](size_t i) {
     if (i < vectors) return measure_vectors(s, area.nodes, s.lanes[i / 2], i % 2 == 1);
     const Point& p = points[i - vectors];
-    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, p.cycle, s.random));
-    Job job = chase_job(area, 1, s.device.simulated ? 60e-6 : 0.3e-3);
-    const int64_t hops = (p.cycle.second > 0 ? 2 : 1) * p.cycle.nodes;
-    const runtime::Launch pass = s.bench.launch(job, hops / kChaseSteps + 1);
-    s.warm_up(pass);
-    add_warm_lap(s.bench, s.device, job, hops);
-    s.emit(s.bench.measure("transfer", p.what, p.at, job));
+    const auto measure = [&](const std::string& what, const Cycle& cycle) {
+      area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+      Job job = chase_job(area, 1, s.device.simulated ? 60e-6 : 0.3e-3);
+      const int64_t hops = (cycle.second > 0 ? 2 : 1) * cycle.nodes;
+      const runtime::Launch pass = s.bench.launch(job, hops / kChaseSteps + 1);
+      s.warm_up(pass);
+      add_warm_lap(s.bench, s.device, job, hops);
+      s.emit(s.bench.measure("transfer", what, p.at, job));
+    };
+    measure(p.what, p.cycle);
+    if (p.held > 0)
+      measure("held", dense_cycle(p.held * static_cast<int64_t>(s.known.line),
+                                  static_cast<int64_t>(s.known.line)));
   });
 }
 

@@ -45,11 +45,14 @@ std::vector<Observation> all_looks(const Observations& all, const std::string& e
 
 namespace {
 
-// Of cores the fastest block at the blocks' common clock, since disturbance only slows down.
-double best_time(const Observations& all, std::span<const Observation> blocks) {
-  if (all.fact("lanes") == "threads") return estimate(blocks, Estimator::latency).value();
+// The fastest block, since disturbance only slows down: of cores at the blocks' common clock. A
+// GPU's touches wait for memory that has a clock of its own. Threads of a processor are as noisy
+// as the load beside them: all of their samples.
+double best_time(const Observations& all, const std::vector<Observation>& blocks) {
+  const bool threads = all.fact("lanes") == "threads";
+  if (threads && all.fact("class") != "gpu") return estimate(blocks, Estimator::latency).value();
   double best = std::numeric_limits<double>::infinity();
-  for (const Observation& o : at_common_clock(blocks))
+  for (const Observation& o : threads ? blocks : at_common_clock(blocks))
     if (const auto s = estimate({&o, 1}, Estimator::latency)) best = std::min(best, *s);
   return best;
 }
@@ -234,11 +237,18 @@ std::string declared_cache(const Observations& all, size_t i) {
 }
 
 int units_that_ran(const Observations& all) {
-  const std::vector<double> groups = values_of(select(all, "units", "alone"), "groups");
+  // A GPU's clock may change between two numbers of groups. Threads of a processor have sentinels
+  // as noisy as the load beside them.
+  const std::vector<Observation> alone = select(all, "units", "alone"),
+                                 blocks =
+                                     all.fact("class") == "gpu" ? at_common_clock(alone) : alone;
+  const std::vector<double> groups = values_of(blocks, "groups");
   std::vector<double> times;
-  for (const double n : groups)
-    times.push_back(
-        estimate(select(all, "units", "alone", {{"groups", n}}), Estimator::throughput).value());
+  for (const double n : groups) {
+    std::vector<Observation> here = blocks;
+    std::erase_if(here, [&](const Observation& o) { return o.value_at("groups") != n; });
+    times.push_back(estimate(here, Estimator::throughput).value());
+  }
   for (size_t i = 1; i < groups.size(); ++i) {
     if (times[i] <= kSecondRound * times[0]) continue;
     return static_cast<int>(groups[i - 1]);

@@ -255,7 +255,8 @@ MemoryLevel level_of(LevelContext c, const Profile& p) {
   if (!c.far && c.index > 0 && !c.shared && !select(c.all, "ways", "pages").empty())
     l.page_stride_lines = page_lines_of(c.all, c.known, c.index);
   if (!c.far && c.index == 0) add_set_conflict(c.all, c.known, l);
-  if (const auto line = line_or_nearer(c.all, c.known, c.index); c.known.threads && line.known())
+  if (const auto line = line_or_nearer(c.all, c.known, c.index);
+      c.known.threads && (line.known() || !line.note.empty()))
     l.line = line;  // sectored caches: pairs show the sector
   add_outstanding(c, l);
   l.transaction = transaction_of(c.all, c.known, c.index);

@@ -14,9 +14,7 @@
 namespace assay::probe {
 namespace {
 
-constexpr double kCrowded =
-    1.2;  // least ratio of all units' time to one unit's that shows a shared cache
-constexpr size_t kQuietSamples = 12;  // needed for that, since co-tenants fill a cache too
+constexpr size_t kQuietSamples = 12;  // that show a shared cache, since co-tenants fill one too
 
 // The fastest sample, of all or of the quiet blocks alone; nullopt: too few of those.
 std::optional<double> fastest(const std::vector<Observation>& blocks, bool quiet, size_t needed) {
@@ -87,45 +85,76 @@ struct MeasuredSharing {
   bool sure = true;
 };
 
+// Looks at one unit that a neighbour did not disturb: they hit, as the best ones of the curve do.
+std::vector<Observation> that_hit(const Observations& all, std::vector<Observation> of_one,
+                                  double longest) {
+  const std::vector<Observation> chase = chase_blocks(all);
+  std::erase_if(of_one, [&](const Observation& o) {
+    return o.samples.empty() ||
+           quantile(o.samples, 0.5) * std::min(1.0, faster({o}, chase)) > longest;
+  });
+  return of_one;
+}
+
+// Looks at all units and at one, each in `bytes` of its own.
+//
 // One fast sample of all units proves a private cache, if their footprint exceeds what one such
 // cache may hold, despite a smeared knee. Or if one unit alone would be clearly slower in as much,
 // and the sample is undisturbed. A shared cache is never fast. To show one takes many undisturbed
-// samples, all slower than one unit's median.
-std::optional<MeasuredSharing> measured_sharing(const Observations& all, size_t i, double may_hold,
-                                                std::span<const CurvePoint> chase) {
-  const auto level = static_cast<double>(i);
-  const std::vector<double> units =
-      values_of(select(all, "sharing", "chase", {{"level", level}}), "units");
+// samples, all slower than one unit's median. Where one unit alone misses what it hits at other
+// times, a neighbour has the cache, and nothing is told.
+std::optional<MeasuredSharing> sharing_in(const Observations& all, size_t i, double bytes,
+                                          double may_hold, std::span<const CurvePoint> chase) {
+  std::vector<Observation> blocks =
+      select(all, "sharing", "chase", {{"level", static_cast<double>(i)}});
+  std::erase_if(blocks, [&](const Observation& o) { return o.value_at("bytes") != bytes; });
+  const std::vector<double> units = values_of(blocks, "units");
   if (units.size() < 2) return std::nullopt;
-  const std::vector<double> bytes =
-      values_of(select(all, "sharing", "chase", {{"level", level}}), "bytes");
+  const auto of = [&](double n) {
+    std::vector<Observation> out = blocks;
+    std::erase_if(out, [&](const Observation& o) { return o.value_at("units") != n; });
+    return out;
+  };
+  const int most = static_cast<int>(units.back());
+  const std::span<const CurvePoint> curve = bytes > 0 ? chase : std::span<const CurvePoint>();
+  const std::vector<Observation> of_one = that_hit(all, of(units.front()),
+                                                   longest_of_hits(curve, bytes, most)),
+                                 of_many = of(units.back());
   const size_t needed = all.fact("simulated").empty() ? kQuietSamples : 1;
   const auto ratio = [&](bool quiet) -> double {
-    const auto of_one =
-        select(all, "sharing", "chase", {{"level", level}, {"units", units.front()}});
-    const auto of_many =
-        select(all, "sharing", "chase", {{"level", level}, {"units", units.back()}});
     const auto one = slowest_alone(of_one, quiet, needed), many = fastest(of_many, quiet, needed);
     return one && many ? *many / *one * std::min(1.0, faster(of_many, of_one))
                        : 0;  // the clock alone may make them slower
   };
   const auto sharing_of_ratio = [&](bool shared, double r) {
-    return Sharing{shared,
-                   fmt::format("{:.0f} units, each in {:.0f} KiB, take {:.2f} times as long as one",
-                               units.back(), (bytes.empty() ? 0 : bytes.back()) / 1024, r)};
+    return Sharing{shared, fmt::format("{} units, each in {:.0f} KiB, take {:.2f} times as long as "
+                                       "one",
+                                       most, bytes / 1024, r)};
   };
   const double room = std::max(may_hold, declared_bytes(all, i));  // co-tenants hide a part of it
-  const bool beyond = !bytes.empty() && bytes.back() * units.back() > room,
-             alone = declared_cache(all, i).empty();
-  const bool proves =
-      beyond ||
-      (alone && !bytes.empty() &&
-       sharing_contrast(chase, bytes.back(), static_cast<int>(units.back())) > kCertainContrast);
+  const bool alone = declared_cache(all, i).empty(),
+             proves = bytes * most > room ||
+                      (alone && sharing_contrast(curve, bytes, most) > kCertainContrast);
   if (const double r = ratio(false); r > 0 && r < kCrowded)
     return MeasuredSharing{sharing_of_ratio(false, r), proves};
   if (const double r = ratio(true); r >= kCrowded)
     return MeasuredSharing{sharing_of_ratio(true, r), true};
   return std::nullopt;
+}
+
+// The largest footprint that proves something: later visits know the capacity better.
+std::optional<MeasuredSharing> measured_sharing(const Observations& all, size_t i, double may_hold,
+                                                std::span<const CurvePoint> chase) {
+  std::vector<double> bytes =
+      values_of(select(all, "sharing", "chase", {{"level", static_cast<double>(i)}}), "bytes");
+  if (bytes.empty()) bytes.push_back(0);  // of an unknown footprint
+  std::optional<MeasuredSharing> unsure;
+  for (auto b = bytes.rbegin(); b != bytes.rend(); ++b) {
+    const auto told = sharing_in(all, i, *b, may_hold, chase);
+    if (told && told->sure) return told;
+    if (told && !unsure) unsure = told;
+  }
+  return unsure;
 }
 
 // Multiply-adds share nothing. A unit that is mostly slower at them while others run shares a core,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "probe/inference/cyclic_scan.h"
 
@@ -30,6 +31,13 @@ double sharing_footprint(const KneePoint& knee, std::span<const CurvePoint> chas
     if (const double contrast = sharing_contrast(chase, bytes, units); contrast > most)
       best = bytes, most = contrast;
   return best;
+}
+
+double longest_of_hits(std::span<const CurvePoint> chase, double bytes, int units) {
+  if (chase.empty()) return std::numeric_limits<double>::infinity();
+  const std::vector<CurvePoint> curve = rising(chase);
+  const double alone = time_at(curve, bytes), all = time_at(curve, bytes * units);
+  return std::max(kCrowded * alone, std::sqrt(alone * all));
 }
 
 }  // namespace assay::probe

@@ -18,6 +18,8 @@ namespace assay::probe {
 
 // t(units W) / t(W) from which on the answer is certain.
 inline constexpr double kCertainContrast = 1.4;
+// Least ratio of all units' time to one unit's that shows a shared cache.
+inline constexpr double kCrowded = 1.2;
 
 // t(units W) / t(W). `chase`: ascending bytes; 1 without a curve.
 double sharing_contrast(std::span<const CurvePoint> chase, double bytes, int units);
@@ -25,5 +27,10 @@ double sharing_contrast(std::span<const CurvePoint> chase, double bytes, int uni
 // W for a cache of this knee: more than one such cache holds, or else the least footprint with a
 // contrast of 2, or the one with the greatest. Without a curve, 0.7 of the least that it may hold.
 double sharing_footprint(const KneePoint& knee, std::span<const CurvePoint> chase, int units);
+
+// The longest time of a hop that still is that of bytes which hit: not much above the curve there,
+// or nearer to it than to the curve at the bytes of all units. A longer one was disturbed, or
+// shared the cache. Infinite without a curve.
+double longest_of_hits(std::span<const CurvePoint> chase, double bytes, int units);
 
 }  // namespace assay::probe

@@ -116,6 +116,26 @@ std::vector<Observation> at_one_clock(std::span<const Observation> blocks) {
   return samples_of(gather(fast, Trust::undisturbed)) >= kEnough ? fast : all;
 }
 
+// Without the blocks that took so much longer than the others that somebody disturbed them: of two
+// states, with none between them, the faster. Of a device whose host sees no neighbours; elsewhere
+// low quantiles leave them out. Its timestamps deviate both ways, so blocks that differ by degrees
+// all count, and those whose own samples differ as much, as differences of two launches do.
+std::vector<Observation> undisturbed(std::vector<Observation> blocks) {
+  const auto part = [](const Observation& o, double q) { return quantile(o.samples, q); };
+  std::vector<double> middles;
+  for (const Observation& o : blocks) {
+    if (o.foreign != kNobody || o.samples.size() < kEnough) return blocks;
+    middles.push_back(part(o, 0.5));
+    if (part(o, 0.75) > kBelieved * middles.back()) return blocks;
+  }
+  std::sort(middles.begin(), middles.end());
+  const auto gap = std::adjacent_find(middles.begin(), middles.end(),
+                                      [](double a, double b) { return b > kBelieved * a; });
+  if (gap == middles.end()) return blocks;
+  std::erase_if(blocks, [&](const Observation& o) { return part(o, 0.5) > *gap; });
+  return blocks;
+}
+
 // Co-tenants only slow samples down. Trusted ones that are so much slower than the rest were
 // disturbed in a way that no clock shows, such as a co-tenant's lines in a shared cache.
 bool believed(const Blocks& trusted, const Blocks& all, Estimator e) {
@@ -147,6 +167,13 @@ double quantile(std::vector<double> v, double q) {
   const auto below = static_cast<size_t>(at);
   const size_t above = std::min(below + 1, v.size() - 1);
   return v[below] + (at - static_cast<double>(below)) * (v[above] - v[below]);
+}
+
+double of_one_clock(std::vector<double> times) {
+  ASSAY_CHECK(!times.empty());
+  const double slowest = *std::min_element(times.begin(), times.end()) / kOneClock;
+  std::erase_if(times, [&](double t) { return t > slowest; });
+  return quantile(std::move(times), 0.5);
 }
 
 std::vector<Observation> at_common_clock(std::span<const Observation> blocks) {
@@ -186,13 +213,13 @@ Used used_of(std::span<const Observation> blocks, Estimator estimator) {
 }  // namespace
 
 std::optional<double> estimate(std::span<const Observation> taken, Estimator estimator) {
-  const Used used = used_of(at_one_clock(taken), estimator);
+  const Used used = used_of(undisturbed(at_one_clock(taken)), estimator);
   if (used.blocks.empty()) return std::nullopt;
   return quantile(pooled(used.blocks), used.level);
 }
 
 std::optional<Summary> summarize(std::span<const Observation> taken, Estimator estimator) {
-  const std::vector<Observation> blocks = at_one_clock(taken);
+  const std::vector<Observation> blocks = undisturbed(at_one_clock(taken));
   const auto [used, trust, level] = used_of(blocks, estimator);
   const std::vector<double> all = pooled(used);
   if (all.empty()) return std::nullopt;

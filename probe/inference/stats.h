@@ -7,7 +7,8 @@
 //
 // Samples are used in three steps of trust, the first that leaves enough: no co-tenant on the
 // machine; none that kept our own threads waiting; all. Of blocks at several clocks (a chip that
-// throttles) those at the fastest count, if they are enough.
+// throttles) those at the fastest count, if they are enough. Where no host shows co-tenants (GPUs),
+// blocks of two states, with none between them, count where they are of the faster.
 //
 // The interval is the 5 % .. 95 % quantile of the estimator over bootstrap resamples, of whole
 // blocks first and samples second, so that it has the spread between blocks (cluster bootstrap;
@@ -52,6 +53,10 @@ std::vector<Observation> at_common_clock(std::span<const Observation> blocks);
 std::optional<Summary> summarize(std::span<const Observation> blocks, Estimator estimator);
 // Its value alone, which costs no resampling.
 std::optional<double> estimate(std::span<const Observation> blocks, Estimator estimator);
+
+// The time at the fastest clock among times of the same work: the median of those that may be of
+// one clock with the fastest, which by itself is the luckiest. `times` must not be empty.
+double of_one_clock(std::vector<double> times);
 
 // The observations of each run of an experiment, since co-tenants come and go between them.
 std::vector<Observations> visits_of(const Observations& all, const std::string& experiment);

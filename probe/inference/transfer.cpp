@@ -15,6 +15,7 @@ using namespace hwdesc;
 constexpr double kFree = 0.35, kCosts = 0.65;  // of the step from a hit to the level's latency
 constexpr double kServed =
     0.7;  // of the level's latency at least where both touches miss; of the next level's at most
+constexpr double kFew = 0.1;     // of a look's samples: so many hits are no accident
 constexpr double kNoGain = 0.9;  // of the time inside lines: across them is never faster
 constexpr const char* kPairs =
     "two touches at a distance: the second costs nothing within what is moved at once";
@@ -67,6 +68,28 @@ Value<Bytes> transaction_of(const Observations& all, const Known& known, size_t 
   return v;
 }
 
+namespace {
+
+// Looks at one stride. A neighbour who has a part of the cache makes nodes miss, and never hit.
+enum class Fill { hits, misses, untold };
+Fill fill_of(const Observations& all, size_t level, double stride, double middle) {
+  Fill out = Fill::untold;
+  for (size_t i = 0; i < all.points.size(); ++i) {
+    const Observation& o = all.points[i];
+    if (o.experiment != "transfer" || o.what != "span" || o.samples.empty() ||
+        o.value_at("level", 0) != double(level) || o.value_at("stride") != stride)
+      continue;
+    if (quantile(o.samples, kFew) < middle) return Fill::hits;
+    // What the cache surely holds, directly afterwards; journals of before have no such look.
+    const Observation* const next = i + 1 < all.points.size() ? &all.points[i + 1] : nullptr;
+    if (next == nullptr || next->what != "held" || quantile(next->samples, 0.5) < middle)
+      out = Fill::misses;
+  }
+  return out;
+}
+
+}  // namespace
+
 Value<Bytes> line_of(const Observations& all, const Known& known, size_t level) {
   std::vector<Observation> spans = select(all, "transfer", "span");
   std::erase_if(spans,
@@ -77,10 +100,10 @@ Value<Bytes> line_of(const Observations& all, const Known& known, size_t level) 
       std::sqrt(known.levels.plateaus[level].seconds * known.levels.plateaus[level + 1].seconds);
   double line = 0;
   for (const double stride : strides) {
-    std::vector<Observation> here = spans;
-    std::erase_if(here, [&](const Observation& o) { return o.value_at("stride") != stride; });
-    const auto s = summarize(here, Estimator::latency);
-    if (!s || s->value < middle) break;
+    const Fill fill = fill_of(all, level, stride, middle);
+    if (fill == Fill::hits) break;
+    if (fill == Fill::untold)
+      return unknown_value<Bytes>("others had a part of the cache whenever it was looked at");
     line = stride;
   }
   if (line == 0 || line == strides.back()) return {};
@@ -89,12 +112,13 @@ Value<Bytes> line_of(const Observations& all, const Known& known, size_t level) 
 }
 
 Value<Bytes> line_or_nearer(const Observations& all, const Known& known, size_t level) {
-  Value<Bytes> line;
+  Value<Bytes> line, untold;
   for (size_t i = level + 1; i-- > 0 && !line.known();) {
     line = line_of(all, known, i);
+    if (!line.known() && !line.note.empty()) untold = line;
     if (line.known() && i < level) line.note = "that of the level before: its own was not told";
   }
-  return line;
+  return line.known() ? line : untold;
 }
 
 void add_straddling(const Observations& all, const Known& known, Profile& to) {

@@ -5,7 +5,8 @@
 //                 distance at which it costs half a level's step.
 //
 //   line:         nodes at a stride miss, however many lines they would be, while the stride is at
-//                 most a line. At twice a line half of the lines are left, and they hit.
+//                 most a line. At twice a line half of the lines are left, and they hit. Misses
+//                 count where less than the cache holds hit directly afterwards.
 //
 //   straddling:   vectors that straddle lines take so many times the port's time of others.
 #pragma once

@@ -162,12 +162,28 @@ bool in_small_pages(const Levels& near, const Levels& far, size_t knee) {
 
 }  // namespace
 
-void add_tlb(const Observations& all, const Known& known, Profile& to) {
+namespace {
+
+// Hops hit in a core's own caches, so their times scale with its clock, which may change between
+// the dense chase and the sparse one.
+Observations at_one_tick(Observations all, double hz) {
+  for (Observation& o : all.points) {
+    if (o.experiment != "tlb" || o.clock_hz.value_or(0) <= 0) continue;
+    for (double& seconds : o.samples) seconds *= *o.clock_hz / hz;
+    o.clock_hz = hz;
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_tlb(const Observations& raw, const Known& known, Profile& to) {
+  const double hz = clock_of(select(raw, "tlb", "pages"));
+  if (hz <= 0) return;
+  const Observations all = known.threads ? raw : at_one_tick(raw, hz);
   const std::vector<CurvePoint> curve = translation_curve(all, kPage, known.line);
   const Levels near = find_levels(curve);
   const Levels far = find_levels(translation_curve(all, double(kFarPages * kPage), known.line));
-  const double hz = clock_of(select(all, "tlb", "pages"));
-  if (hz <= 0) return;
   for (size_t i = 0; i < near.knees.size() && in_small_pages(near, far, i); ++i)
     to.tlb.push_back(level_of(curve, near, i, hz));
   if (!to.tlb.empty())

@@ -60,6 +60,19 @@ void fail(const Diags& diags) { throw std::runtime_error(render(diags)); }
 
 namespace {
 
+// Leaves out samples at a lower clock than the block's, which is the fastest beside any of them.
+void drop_slower(Observation& o, const std::vector<double>& beside, double longest) {
+  size_t kept = 0;
+  for (size_t i = 0; i < beside.size(); ++i) {
+    if (beside[i] > longest) continue;
+    o.samples[kept] = o.samples[i];
+    if (i < o.disturbed.size()) o.disturbed[kept] = o.disturbed[i];
+    ++kept;
+  }
+  o.samples.resize(kept);
+  o.disturbed.resize(std::min(o.disturbed.size(), kept));
+}
+
 int64_t largest_buffer_of(const runtime::DeviceInfo& device) {
   const int64_t memory =
       device.memory_bytes > 0 ? device.memory_bytes : std::numeric_limits<int64_t>::max();
@@ -218,7 +231,7 @@ int64_t Bench::amount_for(const std::string& key, const Job& job) {
   if (const auto it = amounts_.find(key); it != amounts_.end()) return it->second;
   const double target = target_of(job);
   const int64_t most = most_of(job);
-  int64_t amount = 1;
+  int64_t amount = std::clamp<int64_t>(job.least, 1, std::max<int64_t>(1, most));
   for (int tries = 0; tries < 40 && amount < most; ++tries) {
     const runtime::Launch l = launch(job, amount);
     const int64_t executed = executed_;
@@ -308,21 +321,29 @@ bool Bench::take_block(Observation& o, const std::string& key, const Job& job) {
     if (i < (simulated_ ? job.simulated : job.samples)) return true;
     return simulated_ && i < kMostSimulated && (remembered || executed_ - executed < kLittleWork);
   };
-  for (int i = 0; more(i); ++i)
+  std::vector<double> beside;  // the fastest of each sample's own sentinels
+  for (int i = 0; more(i); ++i) {
+    double tick_beside = 0;
     sample(o, [&] {
       if (helper_dispatches_) list[0] = launch(job, std::max<int64_t>(1, amount / kWarmUpPart));
       list[here] = launch(job, amount);  // each time: a job may advance through its buffer
       const std::vector<double> times = run(list);
       least = std::min(least, times[here]);
       sentinels.insert(sentinels.end(), times.end() - kSentinelRuns, times.end());
+      tick_beside = *std::min_element(times.end() - kSentinelRuns, times.end());
       return std::max(times[here] - job.setup_s, kShortest) /
              (static_cast<double>(amount) * job.work);
     });
+    beside.push_back(tick_beside);
+  }
   const double least_tick = *std::min_element(sentinels.begin(), sentinels.end());
   // Disturbance only slows a core's own queue down; a device's timestamps deviate both ways, and a
   // simulated chip without neighbours.
-  o.clock_hz = static_cast<double>(ticks) * tick.work /
-               quantile(std::move(sentinels), threads_ || (simulated_ && !visited_) ? 0.5 : 0);
+  const bool both_ways = threads_ || (simulated_ && !visited_);
+  const double tick_time =
+      both_ways ? quantile(std::move(sentinels), 0.5) : of_one_clock(std::move(sentinels));
+  o.clock_hz = static_cast<double>(ticks) * tick.work / tick_time;
+  if (!both_ways) drop_slower(o, beside, tick_time / kOneClock);
   const bool long_enough = amount >= most_of(job) || least >= kLeastOfWanted * target_of(job);
   const bool ticks_enough =
       ticks >= most_of(tick) || least_tick >= kLeastOfWanted * target_of(tick);

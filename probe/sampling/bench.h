@@ -30,6 +30,7 @@ struct Job {
   double setup_s = 0;  // of a sample, deducted
   double work = 1;     // divisor of a sample, per amount: steps, operations, bytes
   int64_t most = 1;    // largest amount the kernel can be asked for
+  int64_t least = 1;   // smallest amount whose time is that of any other part of the work
   int64_t loops = 1;   // iterations of all its loops per amount: some devices end long loops early
   double target_s = 1e-3;  // length of one sample
   bool settles = true;  // the simulator extrapolates a steady state, so that length costs nothing

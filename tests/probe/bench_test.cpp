@@ -49,5 +49,31 @@ TEST(Bench, AmountsCalibratedOnABusyProcessorAreCalibratedAgain) {
   }
 }
 
+// Every other run is at six tenths of the clock.
+class SlowedModule final : public test::FakeModule {
+  void start_run() override { part_ = runs_++ % 2 == 0 ? 1 : 0.6; }
+  double seconds_of(const runtime::Launch& l) override {
+    return asked(l)[0] * kSentinelSteps * kTick / part_;
+  }
+
+  int runs_ = 0;
+  double part_ = 1;
+};
+
+TEST(Bench, ABlockHasOneClock) {
+  runtime::DeviceInfo info;
+  info.widths = {8};
+  const std::vector<ir::Kernel> kernels = all_kernels(shape_of(info));
+  SlowedModule module;
+  Bench bench(module, kernels, info);
+  Job job = bench.sentinel_job(1, 50e-6);
+  job.samples = 6;
+  const Observation o = bench.measure("clock", "sentinel", {}, job);
+  EXPECT_EQ(o.samples.size(), 3u) << "the others are of another";
+  EXPECT_EQ(o.disturbed.size(), 3u);
+  for (const double s : o.samples) EXPECT_NEAR(s, kTick, 1e-6 * kTick);
+  EXPECT_NEAR(o.clock_hz.value(), 1 / kTick, 1e-6 / kTick);
+}
+
 }  // namespace
 }  // namespace assay::probe

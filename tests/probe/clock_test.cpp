@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "probe/inference/known.h"
@@ -40,6 +41,41 @@ TEST(Clock, AdditionsTakeWholeCyclesOfAClockNoHigherThanTheDrivers) {
   EXPECT_DOUBLE_EQ(clock(291e6), 4 * 291e6);
   EXPECT_DOUBLE_EQ(clock(302e6), 4 * 302e6) << "measured not quite right";
   EXPECT_DOUBLE_EQ(clock(1200e6 / 3.9), 1200e6) << "of operands that come sooner now and then";
+}
+
+// A neighbour holds the clock down while the clock experiment runs, and not beside most others.
+TEST(Clock, AdditionsTakeAsManyCyclesAsAtTheHighestClock) {
+  Observations o;
+  o.facts = {{"lanes", "threads"}, {"clock_hz", "1200000000"}};
+  o.points = {block("clock", "sentinel", {}, 1 / 180e6)};
+  o.points[0].clock_hz = 180e6;
+  for (int i = 0; i < 3; ++i) {
+    o.points.push_back(block("chase", "chase", {{"bytes", 16384}}, 1e-7));
+    o.points.back().clock_hz = 300e6;
+  }
+  EXPECT_DOUBLE_EQ(*with_ticks(o).points.at(0).clock_hz, 4 * 180e6);
+  EXPECT_DOUBLE_EQ(*with_ticks(o).points.at(1).clock_hz, 1200e6);
+}
+
+// Groups that fill a unit, of which five ran at once: one group and six at six tenths of the clock.
+TEST(Clock, UnitsAreCountedInTicks) {
+  const auto ran = [](const std::string& what) {
+    Observations o;
+    o.facts = {{"lanes", "threads"}, {"class", what}};
+    for (const auto& [groups, rounds, part] : {std::tuple{1, 1, 0.6},
+                                               {2, 1, 1.0},
+                                               {4, 1, 1.0},
+                                               {5, 1, 1.0},
+                                               {6, 2, 1.0},
+                                               {6, 2, 0.6},
+                                               {8, 2, 1.0}}) {
+      o.points.push_back(block("units", "alone", {{"groups", groups}}, rounds * 4e-9 / part));
+      o.points.back().clock_hz = part * 1e9;
+    }
+    return units_that_ran(o);
+  };
+  EXPECT_EQ(ran("gpu"), 5);
+  EXPECT_EQ(ran("cpu"), 0) << "sentinels of a processor's threads tell no clock: no step is clear";
 }
 
 // A slower core, and one whose co-tenant takes issue slots: additions beside multiply-adds take as

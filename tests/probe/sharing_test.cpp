@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "probe/inference/known.h"
 #include "probe/inference/sharing_contrast.h"
 #include "tests/probe/synthetic.h"
@@ -55,6 +57,23 @@ TEST(Sharing, footprints_that_may_fit_in_one_cache_decide_nothing) {
   const Sharing s = measured(observed(1.8, true, true));
   EXPECT_FALSE(s.certain) << s.why;
   EXPECT_NE(s.why.find("may fit together"), std::string::npos) << s.why;
+}
+
+// A neighbour has half of the cache while units are looked at: one alone misses like all of them.
+// That tells nothing. Undisturbed looks beside it do.
+TEST(Sharing, looks_that_a_neighbour_disturbed_tell_nothing) {
+  Observations all = observed(0, true);
+  const double missed = made(0).back().seconds;
+  for (Observation& o : all.points)
+    if (o.experiment == "sharing") std::fill(o.samples.begin(), o.samples.end(), missed);
+  EXPECT_FALSE(measured(all).certain) << measured(all).why;
+  for (const bool shared : {false, true}) {
+    Observations more = all;
+    for (const Observation& o : observed(0, shared).points)
+      if (o.experiment == "sharing") more.points.push_back(o);
+    EXPECT_EQ(measured(more).shared, shared) << measured(more).why;
+    EXPECT_TRUE(measured(more).certain) << measured(more).why;
+  }
 }
 
 TEST(Sharing, a_sharp_knee_needs_a_footprint_beyond_one_cache) {

@@ -121,5 +121,27 @@ TEST(Stats, AnEstimateIsTheValueOfTheSummary) {
   EXPECT_FALSE(estimate({}, Estimator::latency).has_value());
 }
 
+// Times of the same additions, one of them the luckiest, some at another clock or interrupted.
+TEST(Stats, AClockIsNotThatOfTheLuckiestTime) {
+  EXPECT_DOUBLE_EQ(of_one_clock({0.93, 0.99, 1.0, 1.01, 1.02, 1.7, 1.68, 3}), 1.0);
+  EXPECT_DOUBLE_EQ(of_one_clock({1.7, 1.68, 1.66, 1}), 1) << "the fastest clock, however short";
+  EXPECT_DOUBLE_EQ(of_one_clock({2}), 2);
+}
+
+// A GPU's host shows no neighbour. One of two blocks ran beside one, who took half of the slots.
+TEST(Stats, ABlockBesideAnUnseenNeighbourDoesNotCount) {
+  const auto block = [](double t) {
+    return block_of({t, 1.01 * t, 0.99 * t, 1.02 * t, t, 2 * t}, {}, kNobody);
+  };
+  const std::vector<Observation> one = {block(1)}, both = {block(1), block(1.9)},
+                                 near = {block(1), block(1.2)};
+  EXPECT_EQ(summarize(both, Estimator::throughput), summarize(one, Estimator::throughput));
+  EXPECT_GT(summarize(near, Estimator::throughput)->high, 1.1) << "both may be the device's own";
+  const std::vector<Observation> differences = {block_of({-3, 1, 4, 9, 2}, {}, kNobody),
+                                                block_of({6, 7, 8, 6, 7}, {}, kNobody)};
+  EXPECT_EQ(summarize(differences, Estimator::throughput)->n, 10);
+  EXPECT_EQ(summarize({{block_of({-1, -1, -1, -1, -1}, {}, kNobody)}}, Estimator::latency)->n, 5);
+}
+
 }  // namespace
 }  // namespace assay::probe
