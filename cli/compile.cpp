@@ -9,7 +9,7 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
-#include "cli/model_shapes.h"
+#include "cli/model_options.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"

@@ -7,11 +7,10 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
-#include "cli/model_shapes.h"
+#include "cli/model_options.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/estimate_operators.h"
-#include "toolkit/profiles.h"
 #include "toolkit/simulate.h"
 
 namespace assay::cli {
@@ -21,44 +20,16 @@ using toolkit::GraphEstimate;
 using toolkit::Json;
 using toolkit::OperatorEstimate;
 
-struct Request {
-  std::string model, op, batch, profile, software, type, caches = "cold";
-  std::vector<std::string> overrides;
-  ModelShapes shapes;
+struct Request : EstimateWords {
+  std::string batch;
   bool explain = false;
-  toolkit::EstimateOptions estimate;
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("MODEL", r.model, ".onnx file");
-  options.add_option("--op", r.op, "an operator; `assay compile --help` lists them")
-      .type_name("TEXT");
+  declare_estimate(options, r);
   options.add_option("--batch-file", r.batch, "file with an operator a line, as --op takes it")
       .type_name("FILE");
-  options.add_option("--profile", r.profile, "file, or name in the library")
-      .type_name("PROFILE")
-      .required();
-  options.add_option("--api", r.estimate.api, "api of the profile (default: its first)")
-      .type_name("NAME");
-  options
-      .add_option("--software", r.software,
-                  "library: as a vendor's; assay: own programs (default where printable)")
-      .type_name("WHOSE")
-      .one_of({"library", "assay"});
-  options.add_option("--type", r.type, "of operators without `type=`: f64 f32 f16 bf16 i8")
-      .type_name("TYPE");
-  options
-      .add_option("--launch", r.estimate.launch,
-                  "a library's launches: eager, stream, graph, or a time: 5us")
-      .type_name("HOW")
-      .capture_default_str();
-  options.add_option("--caches", r.caches, "of a library's inputs: cold, or warm")
-      .type_name("STATE")
-      .one_of({"cold", "warm"})
-      .capture_default_str();
-  declare_shapes(options, r.shapes);
   options.add_flag("--explain", r.explain, "print the terms of each estimate");
-  options.add_overrides(r.overrides);
   options.add_format({Format::text, Format::csv, Format::json});
 }
 
@@ -174,20 +145,15 @@ Result<std::vector<Line>> estimate_one(const Request& r,
   return std::vector<Line>{{r.model, r.type.empty() ? "f32" : r.type, std::move(*estimate)}};
 }
 
-Result<std::vector<Line>> estimate(Request& r, Diags& bad) {
+Result<std::vector<Line>> estimate(const Request& r, Diags& bad) {
   const int given = int{!r.model.empty()} + int{!r.op.empty()} + int{!r.batch.empty()};
   if (given != 1)
     return error("one of MODEL.onnx, --op and --batch-file is needed", "`assay estimate --help`");
   if (r.model.empty() && !(r.shapes.dims.empty() && r.shapes.shapes.empty()))
     return error("--dim and --shape are for models: an operator says its own extents");
-  Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
-  if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
+  const Result<hwdesc::Profile> profile = profile_of(r.profile, r.overrides);
   if (!profile) return profile.diags();
-  if (!r.software.empty())
-    r.estimate.software =
-        r.software == "library" ? toolkit::Software::library : toolkit::Software::assay;
-  r.estimate.warm = r.caches == "warm";
-  const auto estimator = toolkit::OperatorEstimator::open(*profile, r.estimate);
+  const auto estimator = toolkit::OperatorEstimator::open(*profile, options_of(r));
   if (!estimator) return estimator.diags();
   return r.batch.empty() ? estimate_one(r, *estimator) : estimate_batch(r, *estimator, bad);
 }

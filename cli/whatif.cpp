@@ -9,9 +9,8 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
-#include "cli/model_shapes.h"
+#include "cli/model_options.h"
 #include "toolkit/estimate_json.h"
-#include "toolkit/profiles.h"
 
 namespace assay::cli {
 namespace {
@@ -21,41 +20,17 @@ using toolkit::Json;
 
 constexpr size_t kShown = 20;  // sensitivities in the text
 
-struct Request {
-  std::string model, op, profile, other, software, type;
-  std::vector<std::string> overrides, other_overrides;
-  ModelShapes shapes;
-  bool sensitivity = false;
-  toolkit::EstimateOptions estimate;
+struct Request : EstimateWords {
+  std::string other;  // profile
+  std::vector<std::string> other_overrides;
+  bool against = false, sensitivity = false;
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("MODEL", r.model, ".onnx file");
-  options.add_option("--op", r.op, "an operator; `assay compile --help` lists them")
-      .type_name("TEXT");
-  options.add_option("--profile", r.profile, "file, or name in the library")
-      .type_name("PROFILE")
-      .required();
-  options.add_overrides(r.overrides);
-  bool unused = false;
-  options.add_flag("--against", unused, "--set and --profile behind it are the other chip's");
+  declare_estimate(options, r);
+  options.add_flag("--against", r.against, "--set and --profile behind it are the other chip's");
   options.add_flag("--sensitivity", r.sensitivity,
                    "how the time changes with each number: x1.05 and x2");
-  options.add_option("--api", r.estimate.api, "api of the profiles (default: their first)")
-      .type_name("NAME");
-  options
-      .add_option("--software", r.software,
-                  "library: as a vendor's; assay: own programs (default where printable)")
-      .type_name("WHOSE")
-      .one_of({"library", "assay"});
-  options.add_option("--type", r.type, "of operators without `type=`: f64 f32 f16 bf16 i8")
-      .type_name("TYPE");
-  options
-      .add_option("--launch", r.estimate.launch,
-                  "a library's launches: eager, stream, graph, or a time: 5us")
-      .type_name("HOW")
-      .capture_default_str();
-  declare_shapes(options, r.shapes);
   options.add_format();
 }
 
@@ -92,13 +67,6 @@ Result<ir::Graph> graph_of(const Request& r, Diags& notes) {
   if (!model) return model.diags();
   notes = model->notes;
   return std::move(model->graph);
-}
-
-Result<hwdesc::Profile> profile_of(const std::string& name,
-                                   const std::vector<std::string>& overrides) {
-  Result<hwdesc::Profile> profile = toolkit::load_profile(name);
-  if (!profile) return profile;
-  return toolkit::apply_overrides(std::move(*profile), overrides);
 }
 
 std::string times(double from, double to) {
@@ -168,14 +136,12 @@ ExitCode run_whatif(const Command& self, std::span<const std::string> arguments,
   const auto split = std::find(arguments.begin(), arguments.end(), "--against");
   const auto first = static_cast<size_t>(split - arguments.begin());
   if (const auto stop = options.parse(arguments.first(first))) return *stop;
-  const bool against = split != arguments.end();
-  const Diags wrong = against ? read_other(arguments.subspan(first + 1), r) : Diags{};
+  r.against = split != arguments.end();
+  const Diags wrong = r.against ? read_other(arguments.subspan(first + 1), r) : Diags{};
   if (!wrong.empty()) return failed(wrong, context);
-  if (!against && !r.sensitivity)
+  if (!r.against && !r.sensitivity)
     return failed({error("nothing is asked", "--against --set ..., or --sensitivity")}, context);
-  if (!r.software.empty())
-    r.estimate.software =
-        r.software == "library" ? toolkit::Software::library : toolkit::Software::assay;
+  const toolkit::EstimateOptions asked = options_of(r);
   Diags notes;
   const Result<ir::Graph> graph = graph_of(r, notes);
   if (!graph) return failed(graph.diags(), context);
@@ -183,11 +149,11 @@ ExitCode run_whatif(const Command& self, std::span<const std::string> arguments,
   if (!before) return failed(before.diags(), context);
   const bool json = options.format() == Format::json;
   Json out = Json::object();
-  if (against) {
+  if (r.against) {
     const Result<hwdesc::Profile> after =
         profile_of(r.other.empty() ? r.profile : r.other, r.other_overrides);
     if (!after) return failed(after.diags(), context);
-    const Result<toolkit::WhatIf> w = toolkit::what_if(*graph, *before, *after, r.estimate);
+    const Result<toolkit::WhatIf> w = toolkit::what_if(*graph, *before, *after, asked);
     if (!w) return failed(w.diags(), context);
     notes.insert(notes.end(), w->notes.begin(), w->notes.end());
     out["before"] = json_of(w->before);
@@ -197,7 +163,7 @@ ExitCode run_whatif(const Command& self, std::span<const std::string> arguments,
       print_text(*w, before->name, after->name + (r.other_overrides.empty() ? "" : " changed"));
   }
   if (r.sensitivity) {
-    const auto all = toolkit::sensitivities(*graph, *before, r.estimate);
+    const auto all = toolkit::sensitivities(*graph, *before, asked);
     if (!all) return failed(all.diags(), context);
     out["sensitivity"] = Json::array();
     for (const toolkit::Sensitivity& s : *all)

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <climits>
 #include <optional>
 
 #include "codegen/spellings.h"
@@ -29,10 +30,10 @@ hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
       n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "math", "dtypes", "lanes"});
   hwdesc::DialectCapabilities c;
   for (const std::string& w : words(n, "vector_widths")) {
-    const std::optional<int> width = parse_number(w);
-    if (!width || *width < 1)
-      fail(n, fmt::format("vector width '{}', expected a positive number", w));
-    c.vector_widths.push_back(width.value_or(1));
+    const std::optional<int64_t> width = yaml::whole_number(w);
+    const bool fits = width && *width >= 1 && *width <= INT_MAX;
+    if (!fits) fail(n, fmt::format("vector width '{}', expected a positive number", w));
+    c.vector_widths.push_back(fits ? static_cast<int>(*width) : 1);
   }
   c.group_barrier = flag(n, "group_barrier");
   c.group_memory = flag(n, "group_memory");
@@ -67,7 +68,7 @@ ElementType Reader::type(const Node& n) {
   if (const Node* v = n.find("infinity")) t.infinity = text_of(*v);
   if (const Node* v = n.find("nan")) t.nan = text_of(*v);
   t.only_moved = n.find("only_moved") != nullptr && flag(n, "only_moved");
-  if (const Node* v = n.find("lanes")) t.lanes = number(*v, 1024);
+  if (const Node* v = n.find("lanes")) t.lanes = static_cast<int>(number(*v, 1024));
   if (const Node* v = n.find("narrow")) t.narrow = spelling(*v, kNarrowHoles);
   return t;
 }
@@ -181,7 +182,7 @@ Result<Dialect> parse_dialect(std::string_view text, std::string_view file) {
   static constexpr std::string_view kHeaderHoles[] = {"type", "scalar", "bytes", "align", "lanes"};
   const auto doc = yaml::parse(text, file);
   if (!doc) return doc.diags();
-  Reader r{{*doc, {}}};
+  Reader r{{{*doc}}};
   const Node& root = doc->root;
   r.only_keys(root, {"schema", "name", "capabilities", "structure", "types", "index_type",
                      "vector_type", "vector_header", "spellings", "headers"});

@@ -21,7 +21,7 @@ constexpr int kLargest = 1024;  // m, n or k
 struct Reader : YamlReader {
   int size(const Node& shape, std::string_view key) {
     const Node* n = need(shape, key);
-    return n == nullptr ? 1 : number(*n, kLargest);
+    return n == nullptr ? 1 : static_cast<int>(number(*n, kLargest));
   }
   ir::DType type(const Node& map, std::string_view key, ir::DType otherwise) {
     const Node* n = map.find(key);
@@ -127,7 +127,7 @@ InstructionSpelling Reader::spelling_in(const Node& n, const ir::MatrixInstructi
 Result<Instruction> parse_instruction(std::string_view text, std::string_view file) {
   const auto doc = yaml::parse(text, file);
   if (!doc) return doc.diags();
-  Reader r{{*doc, {}}};
+  Reader r{{{*doc}}};
   const Node& root = doc->root;
   r.only_keys(root, {"schema", "name", "shape", "a", "b", "c", "spellings"});
   Instruction out;

@@ -70,8 +70,7 @@ class ChipResolver : Resolving {
     chip_.instructions.push_back(
         {*found,
          {r.v * (r.clock.empty() ? 1 : matrix_ticks(r.clock)) * per_unit(i.per), spread_of(i.rate),
-          false, "instructions." + i.use + ".rate", per_unit(i.per)},
-         i.latency.known() ? seconds(*i.latency.value) : 0});
+          false, "instructions." + i.use + ".rate", per_unit(i.per)}});
   }
 
   Chip& chip_;

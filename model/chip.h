@@ -15,7 +15,6 @@ namespace assay::model {
 struct MatrixRate {
   ir::MatrixInstruction instruction;
   Quantity multiply_adds;  // per s
-  double latency = 0;      // s; 0: not known
 };
 
 struct TypeRate {

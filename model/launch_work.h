@@ -21,9 +21,8 @@ struct Operations {
 // Multiply-adds of a group's products.
 struct Products {
   double multiply_adds = 0;
-  ir::DType type = ir::DType::f32;         // of the operands
-  ir::DType accumulator = ir::DType::f32;  // of the sums
-  std::string instruction;                 // matrix instruction; empty: the lanes' own pipes
+  ir::DType type = ir::DType::f32;  // of the operands
+  std::string instruction;          // matrix instruction; empty: the lanes' own pipes
 };
 
 // What a group waits for, one after the other, where nothing of its own is left to do meanwhile.

@@ -118,8 +118,7 @@ struct OperatorEstimator::State {
     for (compiler::LibraryStep& s : *steps)
       out.operators.push_back({s.operation.label, std::string(ir::name_of(s.operation.type)),
                                s.entry, std::string(compiler::kind_of(s.operation)),
-                               s.operation.read + s.operation.written, std::move(s.estimate),
-                               std::move(s.lost)});
+                               std::move(s.estimate), std::move(s.lost)});
     return out;
   }
 
@@ -147,7 +146,7 @@ struct OperatorEstimator::State {
     for (size_t i = 0; i < estimates.size(); ++i) {
       const ir::Step& step = plan->steps[i];
       const std::string name = plan->programs[static_cast<size_t>(step.program)].name;
-      out.operators.push_back({step.label, type, name, "", 0, estimates[i], {}});
+      out.operators.push_back({step.label, type, name, "", estimates[i], {}});
     }
     out.plan = std::move(plan);
     return out;
@@ -167,6 +166,10 @@ Result<OperatorEstimator> OperatorEstimator::open(const hwdesc::Profile& profile
   state->target = std::move(*target);
   state->software =
       options.software.value_or(state->target.dialect.known ? Software::assay : Software::library);
+  if (state->software == Software::assay && (options.launch || options.warm))
+    return error(
+        fmt::format("--{} is of a library's kernels", options.launch ? "launch" : "caches"),
+        "assay's own programs run as their plan says; --software library");
   Result<compiler::Catalogue> catalogue = load_catalogue();
   if (!catalogue) return catalogue.diags();
   state->catalogue = std::move(*catalogue);
@@ -174,13 +177,13 @@ Result<OperatorEstimator> OperatorEstimator::open(const hwdesc::Profile& profile
       model::prepare_chip(state->target, described(profile), {options.scaled, options.factor});
   if (!chip) return chip.diags();
   state->chip = std::move(*chip);
-  const Result<double> launch = launch_of(state->chip, options.launch);
+  const Result<double> launch = launch_of(state->chip, options.launch.value_or("stream"));
   if (!launch) return launch.diags();
   Result<compiler::Residuals> residuals = load_residuals();
   if (!residuals) return residuals.diags();
   state->library.residuals = std::move(*residuals);
   state->library.launch = *launch;
-  state->library.caches = options.warm ? model::Caches::warm : model::Caches::cold;
+  state->library.caches = options.warm.value_or(false) ? model::Caches::warm : model::Caches::cold;
   return OperatorEstimator(std::move(state));
 }
 

@@ -20,11 +20,12 @@ enum class Software { library, assay };
 struct EstimateOptions {
   std::string api;                   // of the profile; "": its first
   std::optional<Software> software;  // none: `assay` where the profile's api has kernels
-  // How launches are issued: eager, stream or graph of the profile, or a time such as `5us`.
-  std::string launch = "stream";
-  bool warm = false;   // the caches hold the inputs
-  std::string scaled;  // field that the profile does not know, whose assumption is
-  double factor = 1;   // multiplied by this
+  // Of a library. How launches are issued: eager, stream or graph of the profile, or a time such as
+  // `5us`; none: stream.
+  std::optional<std::string> launch;
+  std::optional<bool> warm;  // the caches hold the inputs; none: they do not
+  std::string scaled;        // field that the profile does not know, whose assumption is
+  double factor = 1;         // multiplied by this
 };
 
 struct OperatorEstimate {
@@ -32,7 +33,6 @@ struct OperatorEstimate {
   std::string type;   // of its inputs
   std::string entry;  // what would run
   std::string kind;   // of a library's kernel: product, rows, pointwise
-  double bytes = 0;   // that a library's kernel moves at least
   model::Estimate estimate;
   std::vector<std::string> lost;  // the next best candidates
 };
@@ -50,7 +50,7 @@ struct GraphEstimate {
 class OperatorEstimator {
  public:
   // Errors: a profile without what predicting needs; an unknown api; a launch that the profile does
-  // not know.
+  // not know; launches or caches of assay's own programs, whose plans say them.
   static Result<OperatorEstimator> open(const hwdesc::Profile& profile,
                                         const EstimateOptions& options);
   OperatorEstimator(OperatorEstimator&&) noexcept;

@@ -7,15 +7,12 @@
 #include "ir/dtype.h"
 #include "support/files/files.h"
 #include "support/quantity.h"
-#include "support/yaml.h"
+#include "support/yaml_reader.h"
 
 namespace assay::toolkit {
 namespace {
 
 using yaml::Node;
-using Kind = yaml::Node::Kind;
-
-constexpr const char* kSchema = "assay/reference/1";
 
 // The fields of a line; quotes may hold commas. Empty: a quote does not end.
 std::vector<std::string> fields_of(const std::string& line) {
@@ -92,111 +89,66 @@ class TableReader {
   int line_ = 0;
 };
 
-class IndexReader {
+class IndexReader : yaml::Reader {
  public:
-  IndexReader(const yaml::Document& doc, std::string folder)
-      : doc_(doc), folder_(std::move(folder)) {}
+  IndexReader(const yaml::Document& document, std::string folder)
+      : yaml::Reader{document}, folder_(std::move(folder)) {}
 
   Result<Reference> read() {
-    check_keys(doc_.root, {"schema", "notes", "sources", "bandwidths", "tables", "bars"});
-    const std::string schema = text(doc_.root, "schema");
-    if (!schema.empty() && schema != kSchema)
-      fail(*doc_.root.find("schema"), "schema `" + schema + "`",
-           std::string("expected ") + kSchema);
-    if (const Node* sources = doc_.root.find("sources")) read_sources(*sources);
-    if (const Node* tables = doc_.root.find("tables"))
-      for (const Node& n : items_of(*tables)) table(n);
-    if (out_.tables.empty()) fail(doc_.root, "`tables` lists none");
+    only_keys(doc.root, {"schema", "notes", "sources", "bandwidths", "tables", "bars"});
+    schema("assay/reference/1");
+    if (const Node* sources = doc.root.find("sources")) read_sources(*sources);
+    for (const Node& n : items(doc.root, "tables")) table(n);
+    if (out_.tables.empty()) fail(doc.root, "'tables' lists none");
     check_baselines();
-    if (const Node* bandwidths = doc_.root.find("bandwidths")) read_bandwidths(*bandwidths);
-    if (const Node* bars = doc_.root.find("bars"))
-      for (const Node& n : items_of(*bars)) bar(n);
-    if (!diags_.empty()) return diags_;
+    if (const Node* bandwidths = doc.root.find("bandwidths")) read_bandwidths(*bandwidths);
+    for (const Node& n : items(doc.root, "bars")) bar(n);
+    if (!diags.empty()) return diags;
     return std::move(out_);
   }
 
  private:
-  void fail(const Node& n, std::string message, std::string hint = "") {
-    diags_.push_back(yaml::error_at(doc_, n, std::move(message), std::move(hint)));
-  }
-
-  const std::vector<Node>& items_of(const Node& n) {
-    if (n.kind != Kind::sequence) fail(n, "expected a list");
-    return n.items;
-  }
-
-  void check_keys(const Node& n, const std::vector<std::string>& keys) {
-    if (n.kind != Kind::map) fail(n, "expected a map");
-    std::string known;
-    for (const std::string& k : keys) known += (known.empty() ? "keys: " : ", ") + k;
-    for (const yaml::Entry& e : n.entries)
-      if (std::find(keys.begin(), keys.end(), e.key) == keys.end())
-        diags_.push_back(yaml::error_at(doc_, e.line, e.col, "unknown key `" + e.key + "`", known));
-  }
-
-  std::string text(const Node& n, const char* key) {
-    const Node* found = n.find(key);
-    if (found != nullptr && found->kind == Kind::scalar && !found->scalar.empty())
-      return found->scalar;
-    fail(found == nullptr ? n : *found,
-         std::string("`") + key + "` is " + (found == nullptr ? "missing" : "no text"));
-    return "";
-  }
-
-  std::string optional_text(const Node& n, const char* key) {
-    return n.find(key) == nullptr ? "" : text(n, key);
-  }
-
-  // One of two words; true: the second.
-  bool choice(const Node& n, const char* key, const char* first, const char* second) {
-    const std::string word = text(n, key);
-    if (!word.empty() && word != first && word != second)
-      fail(*n.find(key), std::string("`") + key + "` is `" + word + "`",
-           std::string(first) + " or " + second);
-    return word == second;
-  }
-
   void read_sources(const Node& n) {
-    if (n.kind != Kind::map) fail(n, "expected a map from names to sources");
+    if (n.kind != Node::Kind::map) fail(n, "expected a map from names to sources");
     for (const yaml::Entry& e : n.entries) {
-      check_keys(e.value, {"from", "licence", "timed"});
+      only_keys(e.value, {"from", "licence", "timed"});
       out_.sources.push_back(
           {e.key, text(e.value, "from"), text(e.value, "licence"), text(e.value, "timed")});
     }
   }
 
   void read_bandwidths(const Node& n) {
-    if (n.kind != Kind::map) fail(n, "expected a map from devices to bandwidths");
+    if (n.kind != Node::Kind::map) fail(n, "expected a map from devices to bandwidths");
     for (const yaml::Entry& e : n.entries) {
       const auto of_it = [&](const ReferenceTable& t) { return t.device == e.key; };
       if (std::none_of(out_.tables.begin(), out_.tables.end(), of_it))
-        fail(e.value, "no table is of the device `" + e.key + "`");
+        fail(e.value, "no table is of the device '" + e.key + "'");
       const Result<Quantity> v = parse_quantity(e.value.scalar, Dimension::bandwidth);
       if (!v || !v->clock.empty() || !(v->v > 0))
-        fail(e.value, "`" + e.value.scalar + "` is no bandwidth", "such as 900 GB/s");
+        fail(e.value, "'" + e.value.scalar + "' is no bandwidth", "such as 900 GB/s");
       else
         out_.bandwidths[e.key] = v->v;
     }
   }
 
   void table(const Node& n) {
-    check_keys(n, {"file", "source", "device", "group", "launch", "caches", "role", "baseline",
-                   "not_estimated"});
+    only_keys(n, {"file", "source", "device", "group", "launch", "caches", "role", "baseline",
+                  "not_estimated"});
     ReferenceTable t;
     t.file = text(n, "file");
     t.source = text(n, "source");
     t.device = text(n, "device");
     t.group = text(n, "group");
     t.launch = text(n, "launch");
-    t.warm = choice(n, "caches", "cold", "warm");
-    t.role = choice(n, "role", "fit", "judge") ? Role::judge : Role::fit;
-    t.not_estimated = optional_text(n, "not_estimated");
-    t.baseline = t.not_estimated.empty() ? text(n, "baseline") : optional_text(n, "baseline");
+    t.warm = word(n, "caches", {"cold", "warm"}) == 1;
+    t.role = word(n, "role", {"fit", "judge"}) == 1 ? Role::judge : Role::fit;
+    t.not_estimated = text(n, "not_estimated", "");
+    t.baseline = t.not_estimated.empty() ? text(n, "baseline") : text(n, "baseline", "");
     const auto named = [&](const ReferenceSource& s) { return s.name == t.source; };
     if (!t.source.empty() && std::none_of(out_.sources.begin(), out_.sources.end(), named))
-      fail(*n.find("source"), "source `" + t.source + "` is none of `sources`");
-    if (find(t.file) != nullptr) fail(n, "table `" + t.file + "` is listed twice");
-    if (!t.file.empty()) TableReader(folder_ + "/" + t.file, t, diags_).read();
+      fail(*n.find("source"), "source '" + t.source + "' is none of 'sources'");
+    if (find(t.file) != nullptr) fail(n, "table '" + t.file + "' is listed twice");
+    if (!t.file.empty()) TableReader(folder_ + "/" + t.file, t, diags).read();
     nodes_.push_back(&n);
     out_.tables.push_back(std::move(t));
   }
@@ -213,43 +165,39 @@ class IndexReader {
       const std::string& file = out_.tables[i].baseline;
       if (file.empty()) continue;
       const ReferenceTable* found = find(file);
-      if (found == nullptr) fail(*nodes_[i], "baseline `" + file + "` is no table");
+      if (found == nullptr) fail(*nodes_[i], "baseline '" + file + "' is no table");
       if (found != nullptr && !found->not_estimated.empty())
-        fail(*nodes_[i], "baseline `" + file + "` is not estimated");
+        fail(*nodes_[i], "baseline '" + file + "' is not estimated");
     }
   }
 
   void bar(const Node& n) {
-    check_keys(n, {"name", "groups", "above", "at_most"});
+    only_keys(n, {"name", "groups", "above", "at_most"});
     ReferenceBar b;
     b.name = text(n, "name");
-    const Node* groups = n.find("groups");
-    if (groups == nullptr) fail(n, "`groups` is missing");
-    if (groups != nullptr)
-      for (const Node& g : items_of(*groups)) group(g, b);
+    if (need(n, "groups") != nullptr)
+      for (const Node& g : items(n, "groups")) group(g, b);
     if (n.find("above") != nullptr) {
       const Result<Quantity> time = parse_quantity(text(n, "above"), Dimension::seconds);
       if (time) b.above = time->v;
-      if (!time) fail(*n.find("above"), "`above` is no time", "such as 50 us");
+      if (!time) fail(*n.find("above"), "'above' is no time", "such as 50 us");
     }
     const std::string most = text(n, "at_most");
     if (const auto v = parse_number(most)) b.at_most = *v;
-    if (!most.empty() && !(b.at_most > 0)) fail(n, "`at_most` is no positive number");
+    if (!most.empty() && !(b.at_most > 0)) fail(n, "'at_most' is no positive number");
     out_.bars.push_back(std::move(b));
   }
 
   void group(const Node& n, ReferenceBar& b) {
     const auto of_it = [&](const ReferenceTable& t) { return t.group == n.scalar; };
     if (std::none_of(out_.tables.begin(), out_.tables.end(), of_it))
-      fail(n, "no table is of the group `" + n.scalar + "`");
+      fail(n, "no table is of the group '" + n.scalar + "'");
     b.groups.push_back(n.scalar);
   }
 
-  const yaml::Document& doc_;
   std::string folder_;
   Reference out_;
   std::vector<const Node*> nodes_;  // of the tables
-  Diags diags_;
 };
 
 }  // namespace

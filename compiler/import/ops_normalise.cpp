@@ -114,7 +114,6 @@ void import_log_softmax(Context& c) {
   c.bind(0, c.emit(std::move(out)));
 }
 
-// x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta
 namespace {
 
 // A base that is not negative, to a constant exponent: of quarters up to 1 roots, which vectors
@@ -130,6 +129,7 @@ ir::Scalar power_of_positive(ir::Scalar base, double exponent) {
 
 }  // namespace
 
+// x / (bias + alpha / size * sum of squares over `size` neighbouring channels) ^ beta
 void import_lrn(Context& c) {
   const int x = c.input(0);
   const Shape shape = c.shape(x);

@@ -1,190 +1,135 @@
 #include "compiler/library/catalogue.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <functional>
 #include <map>
 #include <utility>
 
-#include "support/yaml.h"
+#include "support/yaml_reader.h"
 
 namespace assay::compiler {
 namespace {
 
 using yaml::Node;
 
-class Reader {
- public:
-  Reader(const yaml::Document& doc, Catalogue& out) : doc_(doc), out_(out) {}
-
-  Diags read() {
-    read_map(doc_.root, {{"schema", [this](const Node& n) { schema(n); }},
-                         {"source", [](const Node&) {}},
-                         {"products", [this](const Node& n) { each(n, &Reader::product); }},
-                         {"rows", [this](const Node& n) { each(n, &Reader::row); }},
-                         {"pointwise", [this](const Node& n) { each(n, &Reader::pointwise); }}});
-    for (const char* key : {"schema", "source"})
-      if (doc_.root.find(key) == nullptr) fail(doc_.root, fmt::format("`{}` is missing", key));
-    return std::move(diags_);
+struct CatalogueReader : yaml::Reader {
+  // A key that this entry would ignore.
+  void refuse(const Node& n, const char* key, const char* why) {
+    if (n.find(key) != nullptr) fail(*n.find(key), fmt::format("'{}' says nothing {}", key, why));
   }
 
- private:
-  using Keys = std::map<std::string, std::function<void(const Node&)>, std::less<>>;
-
-  void fail(const Node& n, std::string message, std::string hint = "") {
-    diags_.push_back(yaml::error_at(doc_, n, std::move(message), std::move(hint)));
+  void sizes(const Node& map, const char* key, int64_t* out, size_t count) {
+    const Node* n = need(map, key);
+    if (n == nullptr) return;
+    if (n->kind != Node::Kind::sequence || n->items.size() != count)
+      return fail(*n, fmt::format("expected {} numbers", count));
+    for (size_t i = 0; i < count; ++i) out[i] = number(n->items[i]);
   }
 
-  void read_map(const Node& n, const Keys& keys) {
-    if (n.kind != Node::Kind::map) return fail(n, "expected a map");
-    for (const yaml::Entry& e : n.entries) {
-      const auto known = keys.find(e.key);
-      if (known != keys.end()) {
-        known->second(e.value);
-        continue;
-      }
-      std::vector<std::string> names;
-      for (const auto& [name, action] : keys) names.push_back(name);
-      fail(e.value, "unknown key `" + e.key + "`", fmt::format("keys: {}", fmt::join(names, ", ")));
-    }
-  }
-
-  void each(const Node& n, void (Reader::*add)(const Node&)) {
-    if (n.kind != Node::Kind::sequence) return fail(n, "expected a sequence");
-    for (const Node& item : n.items) (this->*add)(item);
-  }
-
-  void schema(const Node& n) {
-    if (n.scalar != "assay/catalogue/1")
-      fail(n, "schema `" + n.scalar + "`", "expected assay/catalogue/1");
-  }
-
-  auto size(int64_t& out) {
-    return [this, &out](const Node& n) {
-      int64_t v = 0;
-      const char* end = n.scalar.data() + n.scalar.size();
-      const auto [stop, code] = std::from_chars(n.scalar.data(), end, v);
-      if (n.kind != Node::Kind::scalar || code != std::errc() || stop != end || v < 1)
-        return fail(n, "expected a whole number of at least 1");
-      out = v;
-    };
-  }
-
-  auto sizes(int64_t* out, size_t count) {
-    return [this, out, count](const Node& n) {
-      if (n.kind != Node::Kind::sequence || n.items.size() != count)
-        return fail(n, fmt::format("expected {} numbers", count));
-      for (size_t i = 0; i < count; ++i) size(out[i])(n.items[i]);
-    };
-  }
-
-  auto flag(bool& out) {
-    return [this, &out](const Node& n) {
-      if (n.scalar != "true" && n.scalar != "false") return fail(n, "expected true or false");
-      out = n.scalar == "true";
-    };
-  }
-
-  static auto text(std::string& out) {
-    return [&out](const Node& n) { out = n.scalar; };
-  }
-
-  void product(const Node& n) {
+  ProductEntry product(const Node& n) {
+    only_keys(n, {"name", "types", "tile", "threads", "lane_tile", "wave_tile", "slices", "stages",
+                  "split_k", "operands", "staged", "cluster", "needs"});
     ProductEntry e;
-    const Keys needs = {{"mover", flag(e.needs_mover)}, {"vectors", flag(e.vectors)}};
-    read_map(n, {{"name", text(e.name)},
-                 {"types",
-                  [&](const Node& list) {
-                    for (const Node& t : list.items) add_type(t, e);
-                  }},
-                 {"tile", sizes(e.tile, 3)},
-                 {"threads", size(e.threads)},
-                 {"lane_tile", sizes(e.accumulates, 2)},
-                 {"wave_tile",
-                  [&](const Node& m) {
-                    e.matrix = true;
-                    sizes(e.accumulates, 2)(m);
-                  }},
-                 {"slices", size(e.slices)},
-                 {"stages", size(e.stages)},
-                 {"split_k",
-                  [&](const Node& list) {
-                    e.split_k.assign(list.items.size(), 1);
-                    for (size_t i = 0; i < list.items.size(); ++i)
-                      size(e.split_k[i])(list.items[i]);
-                  }},
-                 {"operands",
-                  [&](const Node& m) {
-                    e.from_scratchpad = m.scalar == "scratchpad";
-                    if (m.scalar != "scratchpad" && m.scalar != "registers")
-                      fail(m, "expected registers or scratchpad");
-                  }},
-                 {"staged", flag(e.staged)},
-                 {"cluster", sizes(e.cluster, 2)},
-                 {"needs", [&](const Node& m) { read_map(m, needs); }}});
-    if (!e.matrix && !e.vectors &&
-        e.accumulates[0] * e.accumulates[1] * e.threads != e.tile[0] * e.tile[1] * e.slices)
+    e.name = text(n, "name");
+    for (const std::string& word : words(n, "types")) add_type(n, word, e);
+    sizes(n, "tile", e.tile, 3);
+    if (n.find("operands") != nullptr)
+      e.from_scratchpad = word(n, "operands", {"registers", "scratchpad"}) == 1;
+    e.matrix = e.from_scratchpad || n.find("wave_tile") != nullptr;
+    if (e.matrix) refuse(n, "lane_tile", "of matrix instructions");
+    if (e.from_scratchpad)
+      refuse(n, "wave_tile", "of operands that no wave holds");
+    else
+      sizes(n, e.matrix ? "wave_tile" : "lane_tile", e.accumulates, 2);
+    if (const Node* needs = n.find("needs")) {
+      only_keys(*needs, {"mover", "vectors"});
+      e.needs_mover = flag(*needs, "mover", false);
+      e.vectors = flag(*needs, "vectors", false);
+    }
+    if (e.vectors) refuse(n, "threads", "of vectors");
+    if (!e.vectors && need(n, "threads") != nullptr) e.threads = number(n, "threads", 1);
+    e.staged = flag(n, "staged", true);
+    read_staging(n, e);
+    if (n.find("split_k") != nullptr) {
+      e.split_k.clear();
+      for (const Node& part : items(n, "split_k")) e.split_k.push_back(number(part));
+    }
+    check_cover(n, e);
+    return e;
+  }
+
+  void read_staging(const Node& n, ProductEntry& e) {
+    if (e.matrix) refuse(n, "slices", "of matrix instructions");
+    e.slices = number(n, "slices", 1);
+    if (!e.matrix) refuse(n, "operands", "of plain lanes");
+    for (const char* key : {"stages", "cluster"})
+      if (!e.staged) refuse(n, key, "without copies");
+    e.stages = number(n, "stages", 1);
+    if (n.find("cluster") != nullptr) sizes(n, "cluster", e.cluster, 2);
+  }
+
+  void check_cover(const Node& n, const ProductEntry& e) {
+    if (e.vectors || !diags.empty()) return;
+    const int64_t results = e.tile[0] * e.tile[1], each = e.accumulates[0] * e.accumulates[1];
+    if (!e.matrix && each * e.threads != results * e.slices)
       fail(n, fmt::format("{} threads of {} x {} elements do not cover a tile of {} x {}",
                           e.threads, e.accumulates[0], e.accumulates[1], e.tile[0], e.tile[1]));
-    out_.products.push_back(std::move(e));
+    if (e.matrix && (e.tile[0] % e.accumulates[0] != 0 || e.tile[1] % e.accumulates[1] != 0))
+      fail(n, fmt::format("waves of {} x {} elements do not cover a tile of {} x {}",
+                          e.accumulates[0], e.accumulates[1], e.tile[0], e.tile[1]));
   }
 
-  void add_type(const Node& n, ProductEntry& e) {
-    const auto type = ir::parse_dtype(n.scalar);
-    if (!type) return fail(n, "unknown element type `" + n.scalar + "`");
+  void add_type(const Node& n, const std::string& word, ProductEntry& e) {
+    const auto type = ir::parse_dtype(word);
+    if (!type) return fail(n, "unknown element type '" + word + "'");
     e.types.push_back(*type);
   }
 
-  void row(const Node& n) {
+  RowEntry row(const Node& n) {
+    only_keys(n, {"name", "reductions", "in_registers", "merges", "columns", "threads", "most",
+                  "vector"});
     RowEntry e;
-    const Keys columns = {{"more", size(e.columns_more)}, {"most", size(e.columns_most)}};
-    read_map(n, {{"name", text(e.name)},
-                 {"reductions", [&](const Node& list) { add_reductions(list, e); }},
-                 {"in_registers", flag(e.in_registers)},
-                 {"merges", flag(e.merges)},
-                 {"columns", [&](const Node& m) { read_map(m, columns); }},
-                 {"threads",
-                  [&](const Node& m) {
-                    if (m.scalar == "row / 4")
-                      e.threads = 0;
-                    else
-                      size(e.threads)(m);
-                  }},
-                 {"most", size(e.most_threads)},
-                 {"vector", size(e.vector)}});
-    out_.rows.push_back(std::move(e));
+    e.name = text(n, "name");
+    for (const std::string& word : words(n, "reductions")) add_reduction(n, word, e);
+    e.in_registers = flag(n, "in_registers", false);
+    if (e.in_registers) refuse(n, "merges", "of rows that are read once");
+    e.merges = flag(n, "merges", false);
+    if (const Node* columns = n.find("columns")) {
+      only_keys(*columns, {"more", "most"});
+      e.columns_more = number(*columns, "more", e.columns_more);
+      e.columns_most = number(*columns, "most", e.columns_most);
+    }
+    const std::string threads = text(n, "threads");
+    if (threads == "row / 4") {
+      e.threads = 0;
+      e.most_threads = number(n, "most", e.most_threads);
+    } else {
+      refuse(n, "most", "of a number of threads that is given");
+      e.threads = number(n, "threads", 1);
+    }
+    e.vector = number(n, "vector", 1);
+    return e;
   }
 
-  void add_reductions(const Node& list, RowEntry& e) {
+  void add_reduction(const Node& n, const std::string& word, RowEntry& e) {
     static const std::map<std::string, ir::Combiner, std::less<>> names = {
         {"sum", ir::Combiner::sum},
         {"max", ir::Combiner::max},
         {"min", ir::Combiner::min},
         {"product", ir::Combiner::product}};
-    for (const Node& item : list.items) {
-      const auto known = names.find(item.scalar);
-      if (known != names.end())
-        e.reductions.push_back(known->second);
-      else if (item.scalar != "any")
-        fail(item, "unknown reduction `" + item.scalar + "`", "sum, max, min, product, or any");
-    }
+    const auto known = names.find(word);
+    if (known != names.end())
+      e.reductions.push_back(known->second);
+    else if (word != "any")
+      fail(n, "unknown reduction '" + word + "'", "sum, max, min, product, or any");
   }
 
-  void pointwise(const Node& n) {
-    PointwiseEntry e;
-    read_map(n, {{"name", text(e.name)},
-                 {"threads", size(e.threads)},
-                 {"vector", size(e.vector)},
-                 {"per_thread", size(e.per_thread)}});
-    out_.pointwise.push_back(std::move(e));
+  PointwiseEntry pointwise(const Node& n) {
+    only_keys(n, {"name", "threads", "vector", "per_thread"});
+    return {text(n, "name"), number(n, "threads", 1), number(n, "vector", 1),
+            number(n, "per_thread", 1)};
   }
-
-  const yaml::Document& doc_;
-  Catalogue& out_;
-  Diags diags_;
 };
 
 }  // namespace
@@ -192,7 +137,14 @@ class Reader {
 Diags parse_catalogue(std::string_view text, std::string_view file, Catalogue& out) {
   const Result<yaml::Document> doc = yaml::parse(text, file);
   if (!doc) return doc.diags();
-  return Reader(*doc, out).read();
+  CatalogueReader r{{*doc}};
+  r.only_keys(doc->root, {"schema", "source", "products", "rows", "pointwise"});
+  r.schema("assay/catalogue/1");
+  r.text(doc->root, "source");
+  for (const Node& n : r.items(doc->root, "products")) out.products.push_back(r.product(n));
+  for (const Node& n : r.items(doc->root, "rows")) out.rows.push_back(r.row(n));
+  for (const Node& n : r.items(doc->root, "pointwise")) out.pointwise.push_back(r.pointwise(n));
+  return std::move(r.diags);
 }
 
 int64_t threads_for(const RowEntry& e, int64_t columns) {

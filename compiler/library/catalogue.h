@@ -19,7 +19,7 @@ struct ProductEntry {
   std::vector<ir::DType> types;  // of operands
   int64_t tile[3] = {1, 1, 1};   // rows, columns, reduction steps of a group's tile
   int64_t threads = 1;           // of a group
-  // What a thread (plain lanes) or a wave (matrix instructions) accumulates.
+  // What a thread (plain lanes) or a wave (matrix instructions on registers) accumulates.
   int64_t accumulates[2] = {1, 1};
   bool matrix = false;
   int64_t slices = 1;  // parts of a group's reduction, by waves of their own

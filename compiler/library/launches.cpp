@@ -37,11 +37,11 @@ class Products {
     if (e_.vectors == chip_.machine.simt) return;
     if (e_.cluster[0] * e_.cluster[1] > 1 && !chip_.machine.copies_multicast) return;
     if (!e_.matrix) {
-      if (model::product_rate(chip_, o_.type, "") > 0) add_splits("", out);
+      if (model::product_rate(chip_, o_.type, "") > 0) add_splits(nullptr, out);
       return;
     }
     for (const model::MatrixRate& r : chip_.instructions)
-      if (computes(r.instruction)) add_splits(r.instruction.name, out);
+      if (computes(r.instruction)) add_splits(&r.instruction, out);
   }
 
  private:
@@ -52,7 +52,7 @@ class Products {
     return i.a.number == o_.type && !i.a.tf32 && sums;
   }
 
-  void add_splits(const std::string& instruction, std::vector<Launches>& out) const {
+  void add_splits(const ir::MatrixInstruction* instruction, std::vector<Launches>& out) const {
     for (const int64_t split : e_.split_k) {
       const double each = o_.k / static_cast<double>(split);
       if (split > 1 && each < 2 * static_cast<double>(e_.tile[2])) continue;
@@ -103,25 +103,38 @@ class Products {
     return {adds + loads, loads * 2 * lanes_ * kWord};
   }
 
-  // Each wave loads its rows and columns in fragments; instructions that read the scratchpad fetch
-  // the same bytes.
-  Step matrix_step(const std::string& name) const {
+  // Each wave loads its rows and columns in fragments. Instructions that read the scratchpad fetch
+  // their operands anew, each as wide as the tile lets it be.
+  Step matrix_step(const ir::MatrixInstruction& i) const {
     const double rows = static_cast<double>(e_.accumulates[0]),
                  columns = static_cast<double>(e_.accumulates[1]);
-    const double computing = tile(0) * tile(1) / (rows * columns);
-    const auto found = std::find_if(chip_.instructions.begin(), chip_.instructions.end(),
-                                    [&](const auto& r) { return r.instruction.name == name; });
-    const ir::MatrixInstruction& i = found->instruction;
-    const double each = double(i.m) * i.n * i.k;
-    const double instructions = tile(0) * tile(1) * tile(2) / each;
-    // Four waves share the columns of a wave group's instruction.
-    const double shared = e_.from_scratchpad ? 4 : 1;
-    const double traffic = computing * (rows + columns / shared) * tile(2) * bytes_;
-    const double loads = e_.from_scratchpad ? 0 : traffic / (lanes_ * kLoad);
-    return {instructions + loads, traffic};
+    const double instructions = tile(0) * tile(1) * tile(2) / (double(i.m) * i.n * i.k);
+    if (e_.from_scratchpad) {
+      const double wide = std::min(static_cast<double>(i.n), tile(1));
+      const double fetches = tile(0) / i.m * (tile(1) / wide);
+      return {instructions, fetches * (i.m + wide) * tile(2) * bytes_};
+    }
+    const double waves_of_tile = tile(0) * tile(1) / (rows * columns);
+    const double traffic = waves_of_tile * (rows + columns) * tile(2) * bytes_;
+    return {instructions + traffic / (lanes_ * kLoad), traffic};
   }
 
-  LaunchWork product(const std::string& instruction, double split) const {
+  // Of a thread: what it accumulates, the operands it has loaded, and copies on their way through
+  // it.
+  double registers(const ir::MatrixInstruction* instruction, double copied) const {
+    const double edges = static_cast<double>(e_.accumulates[0] + e_.accumulates[1]);
+    if (e_.vectors) return static_cast<double>((e_.accumulates[0] + 1) * e_.accumulates[1]);
+    const double accumulators = tile(0) * tile(1) * static_cast<double>(e_.slices) / threads();
+    const double operands = e_.from_scratchpad ? 0
+                            : instruction != nullptr
+                                ? edges * instruction->k * bytes_ / kWord / lanes_
+                                : 2 * edges;
+    const double in_flight = e_.needs_mover || !e_.staged ? 0 : copied / threads() / kWord;
+    return kThreadRegisters + accumulators + operands + in_flight;
+  }
+
+  // `instruction`: nullptr for plain lanes.
+  LaunchWork product(const ir::MatrixInstruction* instruction, double split) const {
     LaunchWork w;
     const double rows = ceil_div(o_.m, tile(0)), columns = ceil_div(o_.n, tile(1));
     const double part = std::ceil(o_.k / split), steps = ceil_div(part, tile(2));
@@ -129,25 +142,14 @@ class Products {
     w.groups = rows * columns * o_.batches * split;
     w.threads = threads();
     const double copied = (tile(0) + tile(1)) * tile(2) * bytes_;
-    const double accumulators = e_.matrix
-                                    ? tile(0) * tile(1) / threads()
-                                    : static_cast<double>(e_.accumulates[0] * e_.accumulates[1]);
-    const double operands = e_.from_scratchpad ? 0
-                            : e_.matrix
-                                ? static_cast<double>(e_.accumulates[0] + e_.accumulates[1]) * 16 *
-                                      bytes_ / kWord / lanes_
-                                : 2 * static_cast<double>(e_.accumulates[0] + e_.accumulates[1]);
-    const double in_flight = e_.needs_mover ? 0 : copied / threads() / kWord;
-    w.registers_per_thread =
-        e_.vectors ? accumulators + static_cast<double>(e_.accumulates[1])
-                   : kThreadRegisters + accumulators + operands + (e_.staged ? in_flight : 0);
+    w.registers_per_thread = registers(instruction, copied);
     w.scratch_bytes = e_.staged ? copied * stages() : 0;
     w.products = {tile(0) * tile(1) * tile(2) * steps, o_.type,
-                  o_.type == ir::DType::i8 ? ir::DType::i32 : ir::DType::f32, instruction};
-    const Step step = e_.matrix    ? matrix_step(instruction)
-                      : e_.vectors ? vectors_step()
-                      : !e_.staged ? direct_step()
-                                   : lanes_step();
+                  instruction == nullptr ? "" : instruction->name};
+    const Step step = instruction != nullptr ? matrix_step(*instruction)
+                      : e_.vectors           ? vectors_step()
+                      : !e_.staged           ? direct_step()
+                                             : lanes_step();
     // Copies: loaded and stored by threads, or by a mover that stores only.
     const double copies = e_.staged ? copied / (lanes_ * kLoad) : 0;
     const double results = tile(0) * tile(1);

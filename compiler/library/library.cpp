@@ -31,6 +31,7 @@ void add_terms(const model::LaunchWork& w, const LaunchPrice& p, model::Estimate
   const auto term = [&](const char* name, double seconds, std::string detail = "") {
     if (seconds > 0) e.terms.push_back({name, seconds, std::move(detail)});
   };
+  term("start", p.start, "code, parameters, the last store; a translation of cold data");
   term("multiply-adds", p.multiply_adds, w.products.instruction);
   term("operations", p.other_operations);
   term("issue", p.issue);

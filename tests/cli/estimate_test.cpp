@@ -94,10 +94,16 @@ TEST(Estimate, RefusesWhatItCanNotMean) {
   };
   EXPECT_THAT(fault({}), HasSubstr("one of MODEL.onnx, --op and --batch-file is needed"));
   EXPECT_THAT(fault({"--op", "relu n=1", "--batch-file", "x"}), HasSubstr("one of MODEL.onnx"));
-  EXPECT_THAT(fault({"--op", "relu n=1", "--launch", "soon"}), HasSubstr("'soon' is no time"));
-  EXPECT_THAT(fault({"--op", "relu n=1", "--launch", "eager"}), HasSubstr("launch.eager"));
+  EXPECT_THAT(fault({"--op", "relu n=1", "--software", "library", "--launch", "soon"}),
+              HasSubstr("'soon' is no time"));
+  EXPECT_THAT(fault({"--op", "relu n=1", "--software", "library", "--launch", "eager"}),
+              HasSubstr("launch.eager"));
   EXPECT_THAT(fault({"--op", "relu n=1", "--type", "f17", "--software", "library"}),
               HasSubstr("unknown type 'f17'"));
+  EXPECT_THAT(fault({"--op", "relu n=1", "--launch", "5us"}),
+              HasSubstr("--launch is of a library's kernels"));
+  EXPECT_THAT(fault({"--op", "relu n=1", "--caches", "warm"}),
+              HasSubstr("--caches is of a library's kernels"));
   EXPECT_THAT(fault({"--op", "relu n=1", "--dim", "N=1"}), HasSubstr("--dim and --shape"));
 }
 

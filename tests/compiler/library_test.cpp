@@ -116,9 +116,12 @@ TEST(Catalogue, FaultsAreRefusedWhereTheyStand) {
     const Diags diags =
         compiler::parse_catalogue("schema: assay/catalogue/1\nsource: here\n" + rest, "c.yaml", c);
     EXPECT_FALSE(diags.empty()) << rest;
-    if (diags.empty()) return std::string();
-    EXPECT_EQ(diags[0].line, 4) << rest;
-    return diags[0].message;
+    std::string all;
+    for (const Diag& d : diags) {
+      EXPECT_EQ(d.line, 4) << rest;
+      all += d.message + "\n";
+    }
+    return all;
   };
   EXPECT_THAT(fault("products:\n  - {name: a, colour: red}\n"), testing::HasSubstr("colour"));
   EXPECT_THAT(fault("products:\n  - {name: a, types: [f99]}\n"), testing::HasSubstr("f99"));
@@ -126,9 +129,22 @@ TEST(Catalogue, FaultsAreRefusedWhereTheyStand) {
   EXPECT_THAT(fault("products:\n  - {name: a, tile: [8, 8], threads: 64}\n"),
               testing::HasSubstr("3 numbers"));
   EXPECT_THAT(
-      fault("products:\n  - {name: a, tile: [64, 64, 8], threads: 32, lane_tile: [8, 8]}\n"),
+      fault("products:\n  - {name: a, types: [f32], tile: [64, 64, 8], threads: 32, lane_tile: [8, 8]}\n"),
       testing::HasSubstr("do not cover"));
   EXPECT_THAT(fault("rows:\n  - {name: a, reductions: [mean]}\n"), testing::HasSubstr("mean"));
+  const std::string product = "products:\n  - {name: a, types: [f32], tile: [8, 8, 8], ";
+  EXPECT_THAT(fault(product + "threads: 8, wave_tile: [8, 8], slices: 2}\n"),
+              testing::HasSubstr("'slices' says nothing of matrix instructions"));
+  EXPECT_THAT(fault(product + "threads: 8, lane_tile: [8, 1], operands: registers}\n"),
+              testing::HasSubstr("'operands' says nothing of plain lanes"));
+  EXPECT_THAT(fault(product + "threads: 8, wave_tile: [8, 8], operands: scratchpad}\n"),
+              testing::HasSubstr("'wave_tile' says nothing"));
+  EXPECT_THAT(fault(product + "threads: 8, lane_tile: [8, 1], staged: false, stages: 2}\n"),
+              testing::HasSubstr("'stages' says nothing without copies"));
+  EXPECT_THAT(fault(product + "threads: 8, lane_tile: [8, 1], needs: {vectors: true}}\n"),
+              testing::HasSubstr("'threads' says nothing of vectors"));
+  EXPECT_THAT(fault("rows:\n  - {name: a, reductions: [sum], threads: 64, most: 9}\n"),
+              testing::HasSubstr("'most' says nothing"));
   EXPECT_THAT(fault("pointwise:\n  - {name: a, vector: many}\n"), testing::HasSubstr("number"));
 }
 

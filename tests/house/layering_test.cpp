@@ -38,7 +38,7 @@ const std::vector<Row>& house() {
         {"support",
          {},
          {"check.h", "diag.h", "edit_distance.h", "hash.h", "number.h", "quantity.h", "result.h",
-          "utf8.h", "version.h", "yaml.h"}},
+          "utf8.h", "version.h", "yaml.h", "yaml_reader.h"}},
         {"support/files", {"support"}, {"files.h"}},
         {"hwdesc",
          {"support"},

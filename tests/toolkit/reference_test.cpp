@@ -80,25 +80,26 @@ TEST(Reference, DamagedTablesOfTheIndexAreRefusedWithTheirPlace) {
   };
   const std::string row = kStart + "launch: 0 us, caches: cold, ";
   EXPECT_THAT(fault(row + "role: guess, baseline: t.csv}\n"),
-              HasSubstr("index.yaml:4: `role` is `guess`"));
-  EXPECT_THAT(fault(row + "baseline: t.csv}\n"), HasSubstr("index.yaml:4: `role` is missing"));
-  EXPECT_THAT(fault(row + "role: fit}\n"), HasSubstr("index.yaml:4: `baseline` is missing"));
+              HasSubstr("index.yaml:4: 'guess', expected one of: fit, judge"));
+  EXPECT_THAT(fault(row + "baseline: t.csv}\n"), HasSubstr("index.yaml:4: 'role' is missing"));
+  EXPECT_THAT(fault(row + "role: fit}\n"), HasSubstr("index.yaml:4: 'baseline' is missing"));
   EXPECT_THAT(fault(row + "role: fit, baseline: u.csv}\n"),
-              HasSubstr("index.yaml:4: baseline `u.csv` is no table"));
+              HasSubstr("index.yaml:4: baseline 'u.csv' is no table"));
   EXPECT_THAT(fault(row + "role: fit, baseline: t.csv, colour: red}\n"),
-              HasSubstr("index.yaml:4: unknown key `colour`"));
-  EXPECT_THAT(fault(row + "role: [fit], baseline: t.csv}\n"), HasSubstr("`role` is no text"));
+              HasSubstr("index.yaml:4: unknown key 'colour'"));
+  EXPECT_THAT(fault(row + "role: [fit], baseline: t.csv}\n"),
+              HasSubstr("index.yaml:4: expected text"));
   EXPECT_THAT(fault(kStart + "launch: 0 us, caches: hot, role: fit, baseline: t.csv}\n"),
-              HasSubstr("`caches` is `hot`"));
-  EXPECT_THAT(fault("  - {file: t.csv}\n"), HasSubstr("`source` is missing"));
+              HasSubstr("'hot', expected one of: cold, warm"));
+  EXPECT_THAT(fault("  - {file: t.csv}\n"), HasSubstr("'source' is missing"));
   EXPECT_THAT(fault("  - t.csv\n"), HasSubstr("index.yaml:4: expected a map"));
   EXPECT_THAT(fault(kStart + kRest + kStart + kRest),
-              HasSubstr("index.yaml:5: table `t.csv` is listed twice"));
+              HasSubstr("index.yaml:5: table 't.csv' is listed twice"));
   EXPECT_THAT(fault(kStart + "launch: 0 us, caches: cold, role: fit, not_estimated: a picture, "
                              "baseline: t.csv}\n"),
-              HasSubstr("baseline `t.csv` is not estimated"));
+              HasSubstr("baseline 't.csv' is not estimated"));
   EXPECT_THAT(fault("  - {file: t.csv, source: me, device: d, group: copies, " + kRest),
-              HasSubstr("index.yaml:4: source `me` is none of `sources`"));
+              HasSubstr("index.yaml:4: source 'me' is none of 'sources'"));
   const auto lost =
       ReferenceFolder(kTwoRows,
                       "  - {file: u.csv, source: lab, device: d, group: copies, launch: 0 us, "
@@ -112,32 +113,32 @@ TEST(Reference, DamageElsewhereInTheIndexIsRefusedWithItsPlace) {
     return ReferenceFolder(kTwoRows, tables, end, head).fault();
   };
   EXPECT_THAT(fault("bars:\n  - {name: b, groups: [moves], at_most: 1}\n"),
-              HasSubstr("index.yaml:6: no table is of the group `moves`"));
+              HasSubstr("index.yaml:6: no table is of the group 'moves'"));
   EXPECT_THAT(fault("bars:\n  - {name: b, groups: [copies], at_most: 0}\n"),
-              HasSubstr("index.yaml:6: `at_most` is no positive number"));
+              HasSubstr("index.yaml:6: 'at_most' is no positive number"));
   EXPECT_THAT(fault("bars:\n  - {name: b, groups: [copies], at_most: 1, above: 5}\n"),
-              HasSubstr("index.yaml:6: `above` is no time"));
-  EXPECT_THAT(fault("bars:\n  - {name: b, at_most: 1}\n"), HasSubstr("`groups` is missing"));
+              HasSubstr("index.yaml:6: 'above' is no time"));
+  EXPECT_THAT(fault("bars:\n  - {name: b, at_most: 1}\n"), HasSubstr("'groups' is missing"));
   EXPECT_THAT(fault("bandwidths: {e: 5 GB/s}\n"),
-              HasSubstr("index.yaml:5: no table is of the device `e`"));
+              HasSubstr("index.yaml:5: no table is of the device 'e'"));
   EXPECT_THAT(fault("bandwidths: {d: 5 B/cycle@core}\n"),
-              HasSubstr("index.yaml:5: `5 B/cycle@core` is no bandwidth"));
-  EXPECT_THAT(fault("bandwidths: {d: fast}\n"), HasSubstr("`fast` is no bandwidth"));
+              HasSubstr("index.yaml:5: '5 B/cycle@core' is no bandwidth"));
+  EXPECT_THAT(fault("bandwidths: {d: fast}\n"), HasSubstr("'fast' is no bandwidth"));
   EXPECT_THAT(fault("bandwidths: []\n"), HasSubstr("expected a map from devices"));
   EXPECT_THAT(fault("bars: {}\n"), HasSubstr("expected a list"));
-  EXPECT_THAT(fault("colour: red\n"), HasSubstr("index.yaml:5: unknown key `colour`"));
+  EXPECT_THAT(fault("colour: red\n"), HasSubstr("index.yaml:5: unknown key 'colour'"));
   const std::string sources = "sources: {lab: {from: a, licence: b, timed: c}}\n";
   EXPECT_THAT(fault("", "schema: assay/reference/2\n" + sources + "tables:\n"),
-              HasSubstr("index.yaml:1: schema `assay/reference/2`"));
-  EXPECT_THAT(fault("", sources + "tables:\n"), HasSubstr("`schema` is missing"));
+              HasSubstr("index.yaml:1: schema 'assay/reference/2'"));
+  EXPECT_THAT(fault("", sources + "tables:\n"), HasSubstr("'schema' is missing"));
   const std::string schema = "schema: assay/reference/1\n";
   EXPECT_THAT(fault("", schema + "sources: {lab: {from: a, timed: c}}\ntables:\n"),
-              HasSubstr("index.yaml:2: `licence` is missing"));
+              HasSubstr("index.yaml:2: 'licence' is missing"));
   EXPECT_THAT(
       fault("", schema + "sources: {lab: {from: a, licence: b, timed: c, by: d}}\ntables:\n"),
-      HasSubstr("index.yaml:2: unknown key `by`"));
+      HasSubstr("index.yaml:2: unknown key 'by'"));
   EXPECT_THAT(ReferenceFolder(kTwoRows, "", "bars: []\n", schema + sources).fault(),
-              HasSubstr("`tables` lists none"));
+              HasSubstr("'tables' lists none"));
 }
 
 // The repository's own.

@@ -1,9 +1,11 @@
-#include "cli/model_shapes.h"
+#include "cli/model_options.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
+
+#include "toolkit/profiles.h"
 
 namespace assay::cli {
 namespace {
@@ -78,6 +80,50 @@ Diags read_shapes(const ModelShapes& typed, toolkit::CompileOptions& out) {
 }
 
 // The operators' names, in lines as long as the help's others.
+void declare_estimate(console::Options& options, EstimateWords& r) {
+  options.add_option("MODEL", r.model, ".onnx file");
+  options.add_option("--op", r.op, "an operator; `assay compile --help` lists them")
+      .type_name("TEXT");
+  options.add_option("--profile", r.profile, "file, or name in the library")
+      .type_name("PROFILE")
+      .required();
+  options.add_option("--api", r.api, "api of the profile (default: its first)").type_name("NAME");
+  options
+      .add_option("--software", r.software,
+                  "library: as a vendor's; assay: own programs (default where printable)")
+      .type_name("WHOSE")
+      .one_of({"library", "assay"});
+  options.add_option("--type", r.type, "of operators without `type=`: f64 f32 f16 bf16 i8")
+      .type_name("TYPE");
+  options
+      .add_option("--launch", r.launch,
+                  "a library's launches: eager, stream (default), graph, or a time: 5us")
+      .type_name("HOW");
+  options.add_option("--caches", r.caches, "of a library's inputs: cold (default), or warm")
+      .type_name("STATE")
+      .one_of({"cold", "warm"});
+  declare_shapes(options, r.shapes);
+  options.add_overrides(r.overrides);
+}
+
+toolkit::EstimateOptions options_of(const EstimateWords& words) {
+  toolkit::EstimateOptions out;
+  out.api = words.api;
+  if (!words.software.empty())
+    out.software =
+        words.software == "library" ? toolkit::Software::library : toolkit::Software::assay;
+  if (!words.launch.empty()) out.launch = words.launch;
+  if (!words.caches.empty()) out.warm = words.caches == "warm";
+  return out;
+}
+
+Result<hwdesc::Profile> profile_of(const std::string& name,
+                                   const std::vector<std::string>& overrides) {
+  Result<hwdesc::Profile> profile = toolkit::load_profile(name);
+  if (!profile) return profile;
+  return toolkit::apply_overrides(std::move(*profile), overrides);
+}
+
 std::string operator_help() {
   constexpr size_t kWidth = 68;
   std::string text = "an operator instead, such as 'matmul m=1000 n=777 k=513'";
