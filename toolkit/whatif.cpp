@@ -119,10 +119,8 @@ Result<std::vector<Sensitivity>> sensitivities(const ir::Graph& graph,
     });
   std::vector<std::string> unknown;
   for (const OperatorEstimate& o : base->operators)
-    for (const std::string& text : o.estimate.assumed) {
-      const std::string path = text.substr(0, text.find(':'));
+    for (const std::string& path : o.estimate.assumed)
       if (std::find(unknown.begin(), unknown.end(), path) == unknown.end()) unknown.push_back(path);
-    }
   for (const std::string& path : unknown)
     add({path, true}, [&](double factor) {
       EstimateOptions scaled = own;
