@@ -75,7 +75,7 @@ constexpr Command kCommands[] = {
     {"estimate",
      "predict the time of operators or a model from a profile alone",
      "(MODEL.onnx | --op TEXT | --batch-file F) --profile P [options]",
-     {"estimate --op 'matmul m=4096 n=4096 k=4096 type=bf16' --profile h100 --software library",
+     {"estimate --op 'matmul m=4096 n=4096 k=4096 type=bf16' --profile h200 --software library",
       "estimate --batch-file operators.txt --profile mi210 --format csv"},
      run_estimate},
     {"whatif",
