@@ -128,9 +128,9 @@ TEST(Catalogue, FaultsAreRefusedWhereTheyStand) {
   EXPECT_THAT(fault("products:\n  - {name: a, threads: 0}\n"), testing::HasSubstr("at least 1"));
   EXPECT_THAT(fault("products:\n  - {name: a, tile: [8, 8], threads: 64}\n"),
               testing::HasSubstr("3 numbers"));
-  EXPECT_THAT(
-      fault("products:\n  - {name: a, types: [f32], tile: [64, 64, 8], threads: 32, lane_tile: [8, 8]}\n"),
-      testing::HasSubstr("do not cover"));
+  EXPECT_THAT(fault("products:\n  - {name: a, types: [f32], tile: [64, 64, 8], threads: 32, "
+                    "lane_tile: [8, 8]}\n"),
+              testing::HasSubstr("do not cover"));
   EXPECT_THAT(fault("rows:\n  - {name: a, reductions: [mean]}\n"), testing::HasSubstr("mean"));
   const std::string product = "products:\n  - {name: a, types: [f32], tile: [8, 8, 8], ";
   EXPECT_THAT(fault(product + "threads: 8, wave_tile: [8, 8], slices: 2}\n"),

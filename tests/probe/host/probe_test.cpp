@@ -29,7 +29,7 @@ std::string fresh_directory(const std::string& name) {
 
 ProbeOptions short_probe(const std::string& directory) {
   ProbeOptions o;
-  o.budget_s = 30;  // of everything: each experiment in it takes a round at least
+  o.budget_s = 40;  // as by default: each experiment in it takes a round at least
   o.max_bytes = int64_t{64} << 20;
   o.observations = directory;
   return o;
