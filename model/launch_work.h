@@ -26,8 +26,11 @@ struct Products {
 };
 
 // What a group waits for, one after the other, where nothing of its own is left to do meanwhile.
+// Waves of a group that has no barriers wait each for themselves.
 struct Waits {
   double far = 0;      // loads of far memory
+  double shared = 0;   // loads of the cache that units share
+  double near = 0;     // loads of the unit's own cache
   double rereads = 0;  // loads of what the group has loaded before
   double scratch = 0;  // loads of a scratchpad, exchanges between lanes
   double barriers = 0;
@@ -48,6 +51,10 @@ struct TileGrid {
   double unique_rows = 0, unique_columns = 0;  // bytes of both operands, each once
 };
 
+struct BytesMoved {  // of all units together
+  double read = 0, written = 0;
+};
+
 struct LaunchWork {
   std::string_view entry;  // of the catalogue, or what else it is; outlives this
   double groups = 1;
@@ -58,7 +65,9 @@ struct LaunchWork {
   Products products;           // of a group
   double instructions = 0;     // issued by the group's waves
   double scratch_traffic = 0;  // bytes of scratchpad cycles that its loads and stores occupy
-  double near_traffic = 0;     // bytes through the unit's nearest cache
+  double near_traffic = 0;     // bytes of cycles of the unit's nearest cache, in the same way
+  double loads = 0;            // instructions of its waves that load or store
+  double chain = 0;            // dependent operations of a wave, one after the other
   double fills = 0;            // of these, what comes from the memories behind it, of a product
   Waits waits;                 // of a group
   Steps steps;                 // of a group
@@ -71,6 +80,9 @@ struct LaunchWork {
   // hand over what they can hold.
   double handed_written = 0, handed_read = 0;
   double group_read = 0, group_written = 0;  // bytes of a group between two passes
+  // Where they are known: bytes over each boundary behind the unit's own memories, near to far.
+  // Then `grid`, `passes` and what is handed over say nothing.
+  std::vector<BytesMoved> moved;
 };
 
 }  // namespace assay::model

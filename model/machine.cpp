@@ -315,10 +315,12 @@ double group_barrier_of(const Machine& m, double waves) {
   return time;
 }
 
-Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled) {
+Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled,
+                        std::span<const ir::MatrixInstruction> described) {
   Resolution out;
   out.scaled = scaled;
   Resolver(target, out).resolve();
+  resolve_types(target, described, out);
   if (!out.diags.empty()) return out.diags;
   return out.machine;
 }

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "hwdesc/target.h"
+#include "ir/dtype.h"
+#include "ir/matrix.h"
 #include "support/result.h"
 
 namespace assay::model {
@@ -80,6 +83,17 @@ struct WideBarrier {
   Quantity time;  // s
 };
 
+// A matrix instruction of the chip, at the rate of one unit.
+struct MatrixRate {
+  ir::MatrixInstruction instruction;
+  Quantity multiply_adds;  // per s
+};
+
+struct TypeRate {
+  ir::DType type = ir::DType::f32;
+  Quantity multiply_adds;  // per s of a unit, through the lanes' own pipes
+};
+
 struct Machine {
   std::string profile;
   bool simt = false;
@@ -90,6 +104,10 @@ struct Machine {
   double vector_registers = 32;  // of native width, per unit
   double resident_groups = 1;    // limit per unit
   double resident_waves = 1;
+  double partitions = 1;  // of a unit, each with registers and issue slots of its own
+  double registers_per_thread_max = 255;
+  double register_granule = 1;       // registers of a thread are allotted in multiples of it
+  double banks = 0, bank_width = 4;  // of the scratchpad, bytes a tick of each; 0: not known
   // Vector instr/s/unit.
   Quantity fma_rate, load_rate, store_rate, alu_rate, divide_rate, math_rate;
   // Operations on one pipe are serialised.
@@ -131,6 +149,12 @@ struct Machine {
   // s added to a launch whose code a unit's private caches, or all caches, have evicted; 0: not
   // known.
   Quantity cold_code, uncached_code;
+  std::vector<TypeRate> types;
+  std::vector<MatrixRate> instructions;
+  // Instructions that the profile names and nobody described, so that nothing can use them.
+  std::vector<std::string> undescribed;
+  // s of a launch by an eager framework, in a stream, in a recorded graph; 0: not known.
+  Quantity eager_launch, stream_launch, graph_launch;
   // s. A launch in a stream, or a step of a schedule, includes its barrier.
   Quantity launch, group_start;
   Quantity group_barrier;                  // s, of a group of one wave; 0: not known
@@ -149,7 +173,13 @@ struct Scaled {
   double factor = 1;
 };
 
+// `described`: shapes and types of matrix instructions by name; others of the profile are left out.
 // Errors: no unit count, ticks of a clock that is not known, no multiply-add rate, no memory.
-Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled = {});
+Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled = {},
+                        std::span<const ir::MatrixInstruction> described = {});
+
+// Multiply-adds per second of a unit on numbers of this type, accumulated in another: through the
+// lanes' pipes (`instruction` empty) or a matrix instruction. 0: it has none.
+double product_rate(const Machine& m, ir::DType type, const std::string& instruction);
 
 }  // namespace assay::model

@@ -47,18 +47,16 @@ double missed(const Level& level, double footprint) {
   return part;
 }
 
-double groups_at_once(const LaunchWork& w, const Chip& chip, const Memories& memory) {
-  const Machine& m = chip.machine;
+double groups_at_once(const LaunchWork& w, const Machine& m, const Memories& memory) {
   if (!m.simt) return 1;
   const double lanes = m.native_width, waves = std::ceil(w.threads / lanes);
   double groups = std::min(m.resident_groups, std::floor(m.resident_waves / waves));
   if (w.registers_per_thread > 0) {
-    const double each =
-        std::ceil(w.registers_per_thread / chip.register_granule) * chip.register_granule;
+    const double each = std::ceil(w.registers_per_thread / m.register_granule) * m.register_granule;
     // Registers are a partition's: waves are dealt to partitions whole.
-    const double per_partition = std::floor(m.vector_registers / chip.partitions /
-                                            std::min(each, chip.registers_per_thread_max));
-    groups = std::min(groups, std::floor(per_partition * chip.partitions / waves));
+    const double per_partition =
+        std::floor(m.vector_registers / m.partitions / std::min(each, m.registers_per_thread_max));
+    groups = std::min(groups, std::floor(per_partition * m.partitions / waves));
   }
   if (w.scratch_bytes > 0)
     groups = std::min(groups, memory.scratch == nullptr
@@ -86,11 +84,11 @@ double joined(std::span<const double> parts) { return p_norm(parts, kWaveExponen
 
 class Pricing {
  public:
-  Pricing(const LaunchWork& w, const Chip& chip, Caches caches)
-      : w_(w), chip_(chip), m_(chip.machine), memory_(memories_of(m_)), caches_(caches) {}
+  Pricing(const LaunchWork& w, const Machine& m, Caches caches)
+      : w_(w), m_(m), memory_(memories_of(m_)), caches_(caches) {}
 
   LaunchPrice run() {
-    out_.occupancy = groups_at_once(w_, chip_, memory_);
+    out_.occupancy = groups_at_once(w_, m_, memory_);
     if (out_.occupancy < 1) {
       out_.seconds = std::numeric_limits<double>::infinity();
       return out_;
@@ -165,7 +163,7 @@ class Pricing {
 
   // Seconds that one group keeps each part of its unit busy.
   double busy_of_group() {
-    const double rate = product_rate(chip_, w_.products.type, w_.products.instruction);
+    const double rate = product_rate(m_, w_.products.type, w_.products.instruction);
     multiply_adds_ = rate > 0 ? w_.products.multiply_adds / rate : 0;
     const double lanes = m_.native_width;
     multiply_adds_ += w_.operations.multiply_adds / (m_.fma_rate.value * lanes);
@@ -235,7 +233,6 @@ class Pricing {
   }
 
   const LaunchWork& w_;
-  const Chip& chip_;
   const Machine& m_;
   const Memories memory_;
   const Caches caches_;
@@ -246,8 +243,8 @@ class Pricing {
 
 }  // namespace
 
-LaunchPrice price(const LaunchWork& work, const Chip& chip, Caches caches) {
-  return Pricing(work, chip, caches).run();
+LaunchPrice price(const LaunchWork& work, const Machine& m, Caches caches) {
+  return Pricing(work, m, caches).run();
 }
 
 std::string bound_of(const LaunchPrice& p) {

@@ -7,9 +7,9 @@
 // capacity misses of what all resident groups hold; bytes of a wave of tiles as in AMD's Origami.
 #pragma once
 
-#include "model/chip.h"
 #include "model/estimate.h"
 #include "model/launch_work.h"
+#include "model/machine.h"
 
 namespace assay::model {
 
@@ -30,7 +30,7 @@ struct LaunchPrice {
 
 // Pre: work.groups > 0. Errors: none; a launch that does not fit (scratchpad, threads) is priced as
 // infinite.
-LaunchPrice price(const LaunchWork& work, const Chip& chip, Caches caches = Caches::cold);
+LaunchPrice price(const LaunchWork& work, const Machine& m, Caches caches = Caches::cold);
 
 // The largest part's name: multiply-adds, issue, scratchpad, ..., far memory.
 std::string bound_of(const LaunchPrice& p);

@@ -53,4 +53,9 @@ class Resolving {
 // Memories and TLBs. Pre: units, clock, lanes and pipes are resolved.
 void resolve_memories(const hwdesc::Target& target, Resolution& out);
 
+// Types, matrix instructions, threads' registers, launches by kind. Pre: units and clock are
+// resolved.
+void resolve_types(const hwdesc::Target& target, std::span<const ir::MatrixInstruction> described,
+                   Resolution& out);
+
 }  // namespace assay::model

@@ -17,6 +17,7 @@
 
 #include <vector>
 
+#include "model/launch_work.h"
 #include "model/machine.h"
 #include "model/streams.h"
 
@@ -25,10 +26,6 @@ namespace assay::model {
 // [tensor][level]: the fraction of an operand that a cache holds when the program starts. Empty:
 // cold.
 using CachedFractions = std::vector<std::vector<double>>;
-
-struct BytesMoved {
-  double read = 0, written = 0;  // of all units together
-};
 
 // Cost of a set conflict of a line that is loaded, changed and stored, over that of one that is
 // changed in part (memory.*.set_conflict_dirty). One that is written whole costs half of that.

@@ -43,16 +43,16 @@ std::vector<ir::MatrixInstruction> described(const hwdesc::Profile& profile) {
   return out;
 }
 
-Result<double> launch_of(const model::Chip& chip, const std::string& word) {
+Result<double> launch_of(const model::Machine& chip, const std::string& word) {
   const std::pair<const char*, const model::Quantity*> known[] = {{"eager", &chip.eager_launch},
                                                                   {"stream", &chip.stream_launch},
                                                                   {"graph", &chip.graph_launch}};
   for (const auto& [name, q] : known) {
     if (word != name) continue;
     if (q->value > 0) return q->value;
-    if (word == "stream") return chip.machine.launch.value;
+    if (word == "stream") return chip.launch.value;
     return error(
-        fmt::format("{} has no launch.{}", chip.machine.profile, word),
+        fmt::format("{} has no launch.{}", chip.profile, word),
         fmt::format("give the time itself: --launch 5us, or --set 'apis.cuda.launch.{}=5 us'",
                     word));
   }
@@ -104,7 +104,7 @@ void finish(Software software, GraphEstimate& g) {
 struct OperatorEstimator::State {
   hwdesc::Target target;
   compiler::Catalogue catalogue;
-  model::Chip chip;
+  model::Machine chip;
   compiler::LibraryOptions library;
   Software software = Software::library;
 
@@ -173,8 +173,8 @@ Result<OperatorEstimator> OperatorEstimator::open(const hwdesc::Profile& profile
   Result<compiler::Catalogue> catalogue = load_catalogue();
   if (!catalogue) return catalogue.diags();
   state->catalogue = std::move(*catalogue);
-  Result<model::Chip> chip =
-      model::prepare_chip(state->target, described(profile), {options.scaled, options.factor});
+  Result<model::Machine> chip =
+      model::prepare(state->target, {options.scaled, options.factor}, described(profile));
   if (!chip) return chip.diags();
   state->chip = std::move(*chip);
   const Result<double> launch = launch_of(state->chip, options.launch.value_or("stream"));
@@ -195,11 +195,11 @@ double OperatorEstimator::peak_flops(const std::string& type) const {
   for (const model::MatrixRate& r : state_->chip.instructions)
     if (r.instruction.a.number == wanted && !r.instruction.a.tf32)
       rate = std::max(rate, r.multiply_adds.value);
-  return 2 * rate * state_->chip.machine.units;
+  return 2 * rate * state_->chip.units;
 }
 
 double OperatorEstimator::bandwidth() const {
-  const model::Level& far = state_->chip.machine.levels.back();
+  const model::Level& far = state_->chip.levels.back();
   return far.read.value * far.instances;
 }
 
@@ -214,7 +214,7 @@ Result<GraphEstimate> OperatorEstimator::estimate(const ir::Graph& graph) const 
 Result<GraphEstimate> OperatorEstimator::estimate_as(const ir::Graph& graph,
                                                      const GraphEstimate& earlier) const {
   if (earlier.plan != nullptr) {
-    const simulator::PlanEstimate e = simulator::simulate(*earlier.plan, state_->chip.machine);
+    const simulator::PlanEstimate e = simulator::simulate(*earlier.plan, state_->chip);
     GraphEstimate out = state_->of_plan(earlier.plan, e.steps, type_of(graph));
     finish(Software::assay, out);
     return out;

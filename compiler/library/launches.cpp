@@ -24,18 +24,14 @@ double exchanges(double lanes) { return std::ceil(std::log2(std::max(1.0, lanes)
 
 class Products {
  public:
-  Products(const LibraryOperator& o, const ProductEntry& e, const model::Chip& chip)
-      : o_(o),
-        e_(e),
-        chip_(chip),
-        lanes_(chip.machine.native_width),
-        bytes_(ir::bytes_of(o.type)) {}
+  Products(const LibraryOperator& o, const ProductEntry& e, const model::Machine& chip)
+      : o_(o), e_(e), chip_(chip), lanes_(chip.native_width), bytes_(ir::bytes_of(o.type)) {}
 
   void add_to(std::vector<Launches>& out) const {
     if (std::find(e_.types.begin(), e_.types.end(), o_.type) == e_.types.end()) return;
-    if (e_.needs_mover && !chip_.machine.copies_overlap) return;
-    if (e_.vectors == chip_.machine.simt) return;
-    if (e_.cluster[0] * e_.cluster[1] > 1 && !chip_.machine.copies_multicast) return;
+    if (e_.needs_mover && !chip_.copies_overlap) return;
+    if (e_.vectors == chip_.simt) return;
+    if (e_.cluster[0] * e_.cluster[1] > 1 && !chip_.copies_multicast) return;
     if (!e_.matrix) {
       if (model::product_rate(chip_, o_.type, "") > 0) add_splits(nullptr, out);
       return;
@@ -200,7 +196,7 @@ class Products {
 
   const LibraryOperator& o_;
   const ProductEntry& e_;
-  const model::Chip& chip_;
+  const model::Machine& chip_;
   double lanes_, bytes_;
 };
 
@@ -315,9 +311,9 @@ std::string name_of(const Launches& l) {
 }
 
 std::vector<Launches> candidates(const LibraryOperator& o, const Catalogue& c,
-                                 const model::Chip& chip) {
+                                 const model::Machine& chip) {
   std::vector<Launches> out;
-  const double lanes = chip.machine.native_width;
+  const double lanes = chip.native_width;
   if (o.kind == LibraryOperator::Kind::product)
     for (const ProductEntry& e : c.products) Products(o, e, chip).add_to(out);
   if (o.kind == LibraryOperator::Kind::rows) add_rows(o, c, lanes, out);

@@ -6,7 +6,7 @@
 
 #include "compiler/library/catalogue.h"
 #include "compiler/library/operators.h"
-#include "model/chip.h"
+#include "model/machine.h"
 
 namespace assay::compiler {
 
@@ -18,6 +18,6 @@ std::string name_of(const Launches& l);
 
 // Every candidate that the chip has the capabilities for, and that the operator's shape allows.
 std::vector<Launches> candidates(const LibraryOperator& o, const Catalogue& c,
-                                 const model::Chip& chip);
+                                 const model::Machine& chip);
 
 }  // namespace assay::compiler

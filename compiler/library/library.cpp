@@ -18,7 +18,8 @@ struct Priced {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-Priced price_all(const Launches& launches, const model::Chip& chip, const LibraryOptions& options) {
+Priced price_all(const Launches& launches, const model::Machine& chip,
+                 const LibraryOptions& options) {
   Priced out{&launches, {}, 0};
   for (const model::LaunchWork& w : launches) {
     out.prices.push_back(model::price(w, chip, options.caches));
@@ -45,8 +46,8 @@ void add_terms(const model::LaunchWork& w, const LaunchPrice& p, model::Estimate
        fmt::format("{:.4g} MB read, {:.4g} MB written", p.far_read * 1e-6, p.far_written * 1e-6));
 }
 
-model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const model::Chip& chip,
-                            const LibraryOptions& options) {
+model::Estimate estimate_of(const LibraryOperator& o, const Priced& best,
+                            const model::Machine& chip, const LibraryOptions& options) {
   model::Estimate e;
   e.seconds = best.seconds;
   e.flops = o.flops;
@@ -61,7 +62,7 @@ model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const 
   e.groups = best.launches->front().groups;
   e.rounds = first.rounds;
   e.occupancy = first.occupancy;
-  const model::Level& far = chip.machine.levels.back();
+  const model::Level& far = chip.levels.back();
   e.levels.push_back({"", first.far_read, first.far_written, first.far, 0, true});
   e.levels.back().boundary = far.name;
   const Residual r = residual_of(options.residuals, kind_of(o), e.seconds);
@@ -70,18 +71,17 @@ model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const 
   double rate = product_rate(chip, o.type, "");
   for (const model::MatrixRate& m : chip.instructions)
     if (m.instruction.a.number == o.type) rate = std::max(rate, m.multiply_adds.value);
-  const double least = std::max({o.kind == LibraryOperator::Kind::product && rate > 0
-                                     ? o.flops / 2 / (rate * chip.machine.units)
-                                     : 0,
-                                 o.read / far.read.value + o.written / far.write.value});
+  const double least = std::max(
+      {o.kind == LibraryOperator::Kind::product && rate > 0 ? o.flops / 2 / (rate * chip.units) : 0,
+       o.read / far.read.value + o.written / far.write.value});
   e.efficiency = least / e.seconds;
-  for (const std::string& text : chip.machine.assumptions)  // field: why
+  for (const std::string& text : chip.assumptions)  // field: why
     e.assumed.push_back(text.substr(0, text.find(':')));
   return e;
 }
 
 // Why no candidate is left.
-Diag refused(const LibraryOperator& o, const model::Chip& chip) {
+Diag refused(const LibraryOperator& o, const model::Machine& chip) {
   std::string hint = "multiply-adds of";
   for (const model::TypeRate& t : chip.types) hint += fmt::format(" {}", ir::name_of(t.type));
   for (const model::MatrixRate& r : chip.instructions) hint += ", " + r.instruction.name;
@@ -89,14 +89,14 @@ Diag refused(const LibraryOperator& o, const model::Chip& chip) {
     hint += fmt::format("; {} has no file in isa/", name);
   return error(fmt::format("{}: the catalogue has no {} of {} that {} could run", o.label,
                            o.kind == LibraryOperator::Kind::product ? "product" : "kernel",
-                           ir::name_of(o.type), chip.machine.profile),
+                           ir::name_of(o.type), chip.profile),
                "the chip has " + hint);
 }
 
 }  // namespace
 
 Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalogue& c,
-                                               const model::Chip& chip,
+                                               const model::Machine& chip,
                                                const LibraryOptions& options) {
   std::vector<LibraryStep> out;
   Diags diags;
@@ -112,9 +112,9 @@ Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalog
       if (p.seconds < std::numeric_limits<double>::infinity()) priced.push_back(std::move(p));
     }
     if (priced.empty()) {
-      diags.push_back(fixed.empty() ? refused(o, chip)
-                                    : error(o.label + ": `" + fixed + "` does not run on " +
-                                            chip.machine.profile));
+      diags.push_back(fixed.empty()
+                          ? refused(o, chip)
+                          : error(o.label + ": `" + fixed + "` does not run on " + chip.profile));
       continue;
     }
     std::stable_sort(priced.begin(), priced.end(),

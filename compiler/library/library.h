@@ -28,7 +28,7 @@ struct LibraryStep {
 // One step per operator of the library. Errors: an operator that no entry computes, with what the
 // chip lacks; `g` says which node.
 Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalogue& c,
-                                               const model::Chip& chip,
+                                               const model::Machine& chip,
                                                const LibraryOptions& options);
 
 }  // namespace assay::compiler

@@ -160,12 +160,12 @@ TEST(Catalogue, ThreadsFollowTheRow) {
   EXPECT_EQ(compiler::threads_for(e, 10), 32);
 }
 
-model::Chip chip_of(const char* profile) {
+model::Machine chip_of(const char* profile) {
   const Result<hwdesc::Profile> p = hwdesc::load_from_library(profile);
   EXPECT_TRUE(p) << profile;
   const auto target = hwdesc::select_target(*p, "", "");
   EXPECT_TRUE(target) << profile;
-  const auto chip = model::prepare_chip(*target, {});
+  const auto chip = model::prepare(*target);
   EXPECT_TRUE(chip) << profile;
   return *chip;
 }

@@ -8,9 +8,9 @@
 namespace assay::test {
 namespace {
 
-using model::Chip;
 using model::LaunchPrice;
 using model::LaunchWork;
+using model::Machine;
 
 model::Level level(const std::string& name, double capacity, double rate, double latency) {
   model::Level l;
@@ -24,9 +24,9 @@ model::Level level(const std::string& name, double capacity, double rate, double
 
 // 10 units of 4 partitions at 1 GHz: 128 multiply-adds and 4 instructions a cycle, 64 KiB of
 // scratchpad, 32 KiB of own cache, 1 MB shared, and 100 GB/s of far memory.
-Chip chip() {
-  Chip c;
-  model::Machine& m = c.machine;
+Machine chip() {
+  Machine c;
+  Machine& m = c;
   m.simt = true;
   m.units = 10;
   m.native_width = 32;
@@ -81,8 +81,8 @@ TEST(Price, FarMemoryBoundsWhatOnlyMoves) {
 }
 
 TEST(Price, TurningTheBusCosts) {
-  Chip c = chip();
-  c.machine.levels.back().read_write_turnaround = 1.1;
+  Machine c = chip();
+  c.levels.back().read_write_turnaround = 1.1;
   EXPECT_NEAR(model::price(moving(), c).far, 1.1 * 2e9 / 100e9, 1e-12);
 }
 
@@ -164,29 +164,29 @@ TEST(Price, SmallHandedDataStaysInTheSharedCache) {
 
 // 8 x 8 tiles on 10 units with one group each: blocks of tiles share rows and columns.
 TEST(Price, TilesThatRunAtOnceShareOperands) {
-  Chip c = chip();
-  c.machine.levels[2].capacity.value = 1000;
-  c.machine.units = 16;
-  c.machine.resident_groups = 1;
+  Machine c = chip();
+  c.levels[2].capacity.value = 1000;
+  c.units = 16;
+  c.resident_groups = 1;
   LaunchWork w = computing();
   w.groups = 64;
   w.grid = {8, 8, 1, 1, 1000, 1000, 8000, 8000};
   EXPECT_DOUBLE_EQ(model::price(w, c).far_read, 64 * 2 * 1000 / 4.0) << "blocks of 4 x 4";
-  c.machine.levels[2].capacity.value = 16000;
+  c.levels[2].capacity.value = 16000;
   EXPECT_DOUBLE_EQ(model::price(w, c).far_read, 16000) << "both fit the cache";
 }
 
 // 60 MB of a product's operands are asked of two caches: the second sees what the first lacks.
 TEST(Price, EachCacheIsAskedForWhatTheNearerOnesLack) {
-  Chip c = chip();
+  Machine c = chip();
   model::Level outer = level("slc", 1e8, 1e10, 250e-9);
   outer.shared = true;
-  c.machine.levels.insert(c.machine.levels.begin() + 3, outer);
+  c.levels.insert(c.levels.begin() + 3, outer);
   LaunchWork w = computing();
   w.fills = 60e3;
   w.grid = {50, 20, 1, 1, 1e4, 1e4, 5e5, 2e5};
   EXPECT_NEAR(model::price(w, c).shared_cache, 7e5 / 1e10, 1e-9) << "both operands once";
-  c.machine.levels[3].read.value = 1e13;
+  c.levels[3].read.value = 1e13;
   EXPECT_NEAR(model::price(w, c).shared_cache, 60e6 / 1e12, 1e-9) << "the nearer one";
 }
 
@@ -198,7 +198,7 @@ TEST(Price, WarmInputsAreNotReadAgain) {
 }
 
 TEST(Price, AddsUpWhatOneInstructionComputes) {
-  Chip c = chip();
+  Machine c = chip();
   ir::MatrixInstruction i;
   i.name = "mma";
   c.instructions.resize(1);
@@ -212,8 +212,8 @@ TEST(Price, AddsUpWhatOneInstructionComputes) {
 // Nothing gets slower where the chip gets better, and no time is below the roofline.
 TEST(Price, MonotoneAndAboveTheRoofline) {
   const auto better = [](int which, double by) {
-    Chip c = chip();
-    model::Machine& m = c.machine;
+    Machine c = chip();
+    Machine& m = c;
     if (which == 0) c.types[0].multiply_adds.value *= by;
     if (which == 1) m.issue_rate.value *= by;
     if (which >= 2 && which <= 5) m.levels[static_cast<size_t>(which - 2)].read.value *= by;

@@ -1,5 +1,4 @@
-#include "model/chip.h"
-
+// Rates by element type, matrix instructions, registers of threads, launches by kind.
 #include <algorithm>
 
 #include "model/resolving.h"
@@ -7,24 +6,22 @@
 namespace assay::model {
 namespace {
 
-class ChipResolver : Resolving {
+class TypesResolver : Resolving {
  public:
-  ChipResolver(const hwdesc::Target& target, Resolution& resolution, Chip& out)
-      : Resolving(target, resolution), chip_(out) {}
+  TypesResolver(const hwdesc::Target& target, Resolution& out) : Resolving(target, out) {}
 
   void resolve(std::span<const ir::MatrixInstruction> described) {
     const auto& registers = p_.execution.registers;
-    if (m_.simt && registers.count.known())
-      chip_.partitions = std::max(1.0, per_unit(registers.per));
+    if (m_.simt && registers.count.known()) m_.partitions = std::max(1.0, per_unit(registers.per));
     if (registers.per_thread_max.known())
-      chip_.registers_per_thread_max = registers.per_thread_max.value->v;
+      m_.registers_per_thread_max = registers.per_thread_max.value->v;
     if (registers.granule.regs.known())
-      chip_.register_granule = std::max(1.0, registers.granule.regs.value->v);
+      m_.register_granule = std::max(1.0, registers.granule.regs.value->v);
     for (const hwdesc::ComputeOp& c : p_.compute) resolve_type(c);
     for (const hwdesc::Instruction& i : p_.instructions) resolve_instruction(i, described);
-    chip_.eager_launch = launch(api_.launch.eager, "eager");
-    chip_.stream_launch = launch(api_.launch.stream, "stream");
-    chip_.graph_launch = launch(api_.launch.graph, "graph");
+    m_.eager_launch = launch(api_.launch.eager, "eager");
+    m_.stream_launch = launch(api_.launch.stream, "stream");
+    m_.graph_launch = launch(api_.launch.graph, "graph");
   }
 
  private:
@@ -41,10 +38,10 @@ class ChipResolver : Resolving {
       if (pipe.name != c.pipe || !pipe.rate.known()) continue;
       const double slots = c.slots.known() ? c.slots.value->v : 1;
       const hwdesc::Rate& r = *pipe.rate.value;
-      chip_.types.push_back({*type,
-                             {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
-                              spread_of(pipe.rate) + spread_of(c.slots), false,
-                              "compute.fma." + c.dtype, per_unit(pipe.per)}});
+      m_.types.push_back({*type,
+                          {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
+                           spread_of(pipe.rate) + spread_of(c.slots), false,
+                           "compute.fma." + c.dtype, per_unit(pipe.per)}});
       return;
     }
   }
@@ -64,39 +61,30 @@ class ChipResolver : Resolving {
     const std::string name = i.use.substr(i.use.rfind('/') + 1);
     const auto found = std::find_if(described.begin(), described.end(),
                                     [&](const auto& d) { return d.name == name; });
-    if (found == described.end()) chip_.undescribed.push_back(name);
+    if (found == described.end()) m_.undescribed.push_back(name);
     if (found == described.end() || !i.rate.known()) return;
     const hwdesc::Rate& r = *i.rate.value;
-    chip_.instructions.push_back(
+    m_.instructions.push_back(
         {*found,
          {r.v * (r.clock.empty() ? 1 : matrix_ticks(r.clock)) * per_unit(i.per), spread_of(i.rate),
           false, "instructions." + i.use + ".rate", per_unit(i.per)}});
   }
-
-  Chip& chip_;
 };
 
 }  // namespace
 
-Result<Chip> prepare_chip(const hwdesc::Target& target,
-                          std::span<const ir::MatrixInstruction> described, const Scaled& scaled) {
-  Result<Machine> machine = prepare(target, scaled);
-  if (!machine) return machine.diags();
-  Chip chip;
-  Resolution resolution;
-  resolution.machine = *machine;
-  ChipResolver(target, resolution, chip).resolve(described);
-  chip.machine = std::move(resolution.machine);
-  return chip;
+void resolve_types(const hwdesc::Target& target, std::span<const ir::MatrixInstruction> described,
+                   Resolution& out) {
+  TypesResolver(target, out).resolve(described);
 }
 
-double product_rate(const Chip& chip, ir::DType type, const std::string& instruction) {
+double product_rate(const Machine& machine, ir::DType type, const std::string& instruction) {
   if (!instruction.empty()) {
-    for (const MatrixRate& m : chip.instructions)
+    for (const MatrixRate& m : machine.instructions)
       if (m.instruction.name == instruction) return m.multiply_adds.value;
     return 0;
   }
-  for (const TypeRate& t : chip.types)
+  for (const TypeRate& t : machine.types)
     if (t.type == type) return t.multiply_adds.value;
   return 0;
 }
