@@ -1,5 +1,6 @@
 // Rates by element type, matrix instructions, registers of threads, launches by kind.
 #include <algorithm>
+#include <cmath>
 
 #include "model/resolving.h"
 
@@ -12,11 +13,19 @@ class TypesResolver : Resolving {
 
   void resolve(std::span<const ir::MatrixInstruction> described) {
     const auto& registers = p_.execution.registers;
-    if (m_.simt && registers.count.known()) m_.partitions = std::max(1.0, per_unit(registers.per));
+    // A wave issues at most one instruction a tick, so a unit that issues more has partitions.
+    if (m_.simt)
+      m_.partitions = std::max({1.0, std::round(m_.issue_rate.value / m_.clock),
+                                registers.count.known() ? per_unit(registers.per) : 1.0});
     if (registers.per_thread_max.known())
       m_.registers_per_thread_max = registers.per_thread_max.value->v;
     if (registers.granule.regs.known())
       m_.register_granule = std::max(1.0, registers.granule.regs.value->v);
+    for (const hwdesc::MemoryLevel& l : p_.memory) {
+      if (m_.banks > 0 || !l.banks.count.known()) continue;
+      m_.banks = l.banks.count.value->v;
+      if (l.banks.width.known()) m_.bank_width = l.banks.width.value->v;
+    }
     for (const hwdesc::ComputeOp& c : p_.compute) resolve_type(c);
     for (const hwdesc::Instruction& i : p_.instructions) resolve_instruction(i, described);
     m_.eager_launch = launch(api_.launch.eager, "eager");

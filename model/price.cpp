@@ -116,8 +116,17 @@ class Pricing {
     out_.shared_cache = std::max(out_.shared_cache, bytes / (cache.read.value * cache.instances));
   }
 
+  // The caches' and far memory's bytes, as they were counted.
+  void take_bytes() {
+    for (size_t i = 0; i < std::min(w_.moved.size() - 1, memory_.caches.size()); ++i)
+      ask(*memory_.caches[i], w_.moved[i].read + w_.moved[i].written);
+    out_.far_read = w_.moved.back().read;
+    out_.far_written = w_.moved.back().written;
+  }
+
   // Bytes over each boundary: what a memory is asked for is what the nearer ones do not hold.
   void count_bytes() {
+    if (!w_.moved.empty()) return take_bytes();
     if (is_product()) {
       double asked = w_.groups * w_.fills;
       for (const Level* cache : memory_.caches) {
@@ -172,14 +181,31 @@ class Pricing {
                  functions = w_.operations.functions / (m_.math_rate.value * lanes);
     if (m_.alu_pipe == m_.fma_pipe) multiply_adds_ += simple;
     if (m_.divide_pipe == m_.fma_pipe) multiply_adds_ += divisions;
-    others_ = functions + (m_.divide_pipe == m_.fma_pipe ? 0 : divisions) +
+    if (m_.math_pipe == m_.fma_pipe) multiply_adds_ += functions;
+    others_ = (m_.math_pipe == m_.fma_pipe ? 0 : functions) + (m_.divide_pipe == m_.fma_pipe ? 0 : divisions) +
               (m_.alu_pipe == m_.fma_pipe ? 0 : simple);
     issue_ = w_.instructions / m_.issue_rate.value;
     scratch_ = memory_.scratch != nullptr ? w_.scratch_traffic / memory_.scratch->read.value : 0;
     near_ = memory_.near != nullptr ? w_.near_traffic / memory_.near->read.value : 0;
-    const std::array<double, 5> parts = {multiply_adds_, others_, issue_, scratch_, near_};
+    if (w_.loads > 0) near_ = std::max(near_, w_.loads / m_.load_rate.value);
+    return busy(1);
+  }
+
+  // Where what a partition does takes `times` as long as with all of a unit's.
+  double busy(double times) const {
+    const std::array<double, 5> parts = {times * multiply_adds_, times * others_, times * issue_,
+                                         scratch_, near_};
     return joined(parts);
   }
+
+  // Groups whose waves meet at barriers work and wait as one; other waves each for themselves.
+  bool waves_meet() const { return w_.waits.barriers > 0 || w_.steps.count > 0; }
+
+  double waves() const { return m_.simt ? std::ceil(w_.threads / m_.native_width) : 1; }
+
+  // What works and waits as one: how many of them a group has, and the partitions that one uses.
+  double parts_of_group() const { return waves_meet() ? 1 : waves(); }
+  double partitions_used() const { return std::min(m_.partitions, waves_meet() ? waves() : 1.0); }
 
   double latency(const Level* level) const { return level != nullptr ? level->latency.value : 0; }
 
@@ -188,16 +214,18 @@ class Pricing {
     const Waits& n = w_.waits;
     const double scratch = latency(memory_.scratch != nullptr ? memory_.scratch : memory_.near);
     const double shared = latency(memory_.shared != nullptr ? memory_.shared : memory_.far);
-    const double waves = std::ceil(w_.threads / m_.native_width);
-    const double known_barrier = group_barrier_of(m_, waves);
-    const double barrier = waves <= 1 ? 0 : known_barrier > 0 ? known_barrier : scratch;
+    const double known_barrier = group_barrier_of(m_, waves());
+    const double barrier = waves() <= 1 ? 0 : known_barrier > 0 ? known_barrier : scratch;
     const double reread = near_hits_ * latency(memory_.near) +
                           (1 - near_hits_ - reread_from_far_) * shared +
                           reread_from_far_ * latency(memory_.far);
     // A core's prefetchers and reorder window fetch streams ahead.
     const double loads = m_.simt ? n.far * latency(memory_.far) + n.rereads * reread : 0;
-    double all =
-        loads + n.scratch * scratch + n.barriers * barrier + n.multiply_adds * m_.fma_latency.value;
+    double all = loads + n.near * latency(memory_.near) + n.shared * shared + n.scratch * scratch +
+                 n.barriers * barrier + n.multiply_adds * m_.fma_latency.value;
+    // Dependent operations leave slots free, where a wave has nothing else to issue.
+    const double issued = issue_ * m_.partitions / waves();
+    all += std::max(0.0, w_.chain * m_.fma_latency.value - issued);
     if (w_.steps.count > 0) {
       // Operands come from the shared cache, or, where a group is the first to want them, from
       // behind.
@@ -213,13 +241,16 @@ class Pricing {
 
   // The busiest unit runs `groups`, some at once. Full rounds, then a smaller one.
   double unit_time(double groups) {
-    const double busy = busy_of_group(), waits = waits_of_group(busy);
+    const double busy_all = busy_of_group(), waits = waits_of_group(busy_all);
     const double start = m_.simt ? 0 : m_.group_start.value;
-    // The first group's waits are filled by what the others do.
+    // Alone on a unit.
+    const double one = busy(m_.partitions / partitions_used()) / parts_of_group();
+    // The first one's waits are filled by what the others do.
     const auto round = [&](double n) {
       if (n <= 0) return 0.0;
-      const std::array<double, 2> parts = {(n - 1) * (busy + start), waits};
-      return busy + start + joined(parts);
+      const std::array<double, 2> parts = {std::max(0.0, n * (busy_all + start) - one - start),
+                                           waits};
+      return one + start + joined(parts);
     };
     const double r = out_.occupancy, full = std::floor(groups / r);
     out_.rounds = std::ceil(groups / r);

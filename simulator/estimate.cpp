@@ -9,6 +9,7 @@
 #include "model/alignment.h"
 #include "model/closed_form.h"
 #include "model/slp.h"
+#include "simulator/estimate_launch.h"
 #include "simulator/estimator.h"
 #include "simulator/load_balance.h"
 #include "simulator/occupancy.h"
@@ -161,6 +162,9 @@ model::ResidualInputs Estimator::residual_inputs() const {
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before,
                   std::span<const Range> where, const lower::Counts* counts, TermDetail detail) {
+  if (m.simt)
+    return estimate_launch(p, m, before, where, counts != nullptr ? *counts : model::closed_form(p),
+                           detail);
   return Estimator(p, m, before, where, counts, detail).run();
 }
 

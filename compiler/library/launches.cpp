@@ -8,13 +8,11 @@
 namespace assay::compiler {
 namespace {
 
+using model::kLoopInstructions;
+using model::kThreadInstructions;
+using model::kThreadRegisters;
 using model::LaunchWork;
 
-// Instructions beside those that compute, load and store, as compilers of GPUs emit them: of a
-// loop's step (counter, jump, addresses of the next tiles), and of a thread's start and end.
-constexpr double kLoopInstructions = 8, kThreadInstructions = 24;
-// Registers of a thread beside its accumulators and operands: addresses, indices, the loop's state.
-constexpr double kThreadRegisters = 24;
 constexpr double kWord = 4, kLoad = 16;  // bytes of a register, and of the widest load
 
 double ceil_div(double a, double b) { return std::ceil(a / b); }

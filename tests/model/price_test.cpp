@@ -117,15 +117,71 @@ TEST(Price, OneGroupAloneIsBusyAndThenWaits) {
   w.groups = 1;
   w.instructions = 0;
   w.waits.far = 3;
-  EXPECT_NEAR(model::price(w, chip()).seconds, 1e6 / 128e9 + 3 * 400e-9 + kStart, 1e-12);
+  w.waits.barriers = 1;  // its waves meet; 20 ns, as long as the scratchpad takes
+  EXPECT_NEAR(model::price(w, chip()).seconds, 1e6 / 128e9 + 3 * 400e-9 + 20e-9 + kStart, 1e-12);
+}
+
+// Eight waves without barriers, two on each partition: one computes while the other waits.
+TEST(Price, WavesThatDoNotMeetFillEachOthersWaits) {
+  LaunchWork w = computing();
+  w.groups = 1;
+  w.instructions = 0;
+  w.waits.far = 3;
+  const double busy = 1e6 / 128e9, waits = 3 * 400e-9;
+  const double apart = model::price(w, chip()).seconds - kStart;
+  EXPECT_LT(apart, busy + waits);
+  EXPECT_GT(apart, busy / 2 + waits) << "each waits after its own part";
+}
+
+// One wave computes on one of four partitions.
+TEST(Price, ALoneWaveUsesOnePartition) {
+  LaunchWork w = computing();
+  w.groups = 1;
+  w.threads = 32;
+  w.instructions = 0;
+  EXPECT_NEAR(model::price(w, chip()).seconds, 4 * 1e6 / 128e9 + kStart, 1e-12);
+}
+
+// 1000 dependent operations of 4 ns; 500 of the wave's own instructions issue meanwhile.
+TEST(Price, AChainLeavesSlotsFree) {
+  LaunchWork w = computing();
+  w.groups = 1;
+  w.threads = 32;
+  w.products.multiply_adds = 0;
+  w.instructions = 500;
+  w.chain = 1000;
+  const double issued = 500 / 1e9;  // of one partition
+  EXPECT_NEAR(model::price(w, chip()).seconds, issued + (4000e-9 - issued) + kStart, 1e-12);
+  w.chain = 100;
+  EXPECT_NEAR(model::price(w, chip()).seconds, issued + kStart, 1e-12) << "hidden";
+}
+
+TEST(Price, LoadsAndStoresTakeTheirPort) {
+  LaunchWork w = moving();
+  Machine c = chip();
+  c.load_rate.value = 2e9;
+  w.near_traffic = 0;
+  w.loads = 1e6;
+  EXPECT_NEAR(model::price(w, c).near, 100 * 1e6 / 2e9, 1e-12);
+}
+
+// Bytes that were counted are taken as they are.
+TEST(Price, TakesBytesOverEachBoundary) {
+  LaunchWork w = moving();
+  w.moved = {{3e9, 1e9}, {2e9, 0.5e9}};
+  const LaunchPrice p = model::price(w, chip());
+  EXPECT_DOUBLE_EQ(p.shared_bytes, 4e9);
+  EXPECT_DOUBLE_EQ(p.far_read, 2e9);
+  EXPECT_DOUBLE_EQ(p.far_written, 0.5e9);
 }
 
 TEST(Price, GroupsOfAUnitFillEachOthersWaits) {
   LaunchWork w = computing();
   w.instructions = 0;
   w.waits.far = 10;
+  w.waits.barriers = 1;
   w.groups = 40;  // four at once on each unit
-  const double busy = 1e6 / 128e9, waits = 10 * 400e-9;
+  const double busy = 1e6 / 128e9, waits = 10 * 400e-9 + 20e-9;
   const double all = model::price(w, chip()).seconds;
   EXPECT_GT(all, 4 * busy);
   EXPECT_LT(all, 4 * busy + waits + kStart);
@@ -229,7 +285,8 @@ TEST(Price, MonotoneAndAboveTheRoofline) {
   w.near_traffic = 1e5;
   w.scratch_traffic = 1e5;
   w.operations.functions = 1e4;
-  w.waits = {2, 4, 10, 3, 100};
+  w.waits.far = 2, w.waits.rereads = 4, w.waits.scratch = 10, w.waits.barriers = 3;
+  w.waits.multiply_adds = 100;
   w.steps = {50, 1};
   for (const bool product : {false, true}) {
     if (product) w.grid = {50, 20, 1, 1, 1e5, 1e5, 5e6, 2e6};

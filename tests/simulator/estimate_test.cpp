@@ -268,9 +268,6 @@ TEST(Estimate, PipesOverlapAndFunctionsUseBoth) {
       << "a function without a pipe of its own adds too";
   m.math_pipe = "sfu";
   EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), joined({f, a, x}), 1e-9 * f);
-  m.simt = true;
-  EXPECT_NEAR(vector_term(1e6, 5e5, 1e5), std::max(f, x), 1e-9 * f)
-      << "the operations of different waves overlap";
 }
 
 TEST(Counts, AGuardIsEvaluatedOncePerBlock) {
