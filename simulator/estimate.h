@@ -52,6 +52,9 @@ model::Estimate estimate(const ir::Program& p, const model::Machine& m, const Ca
                          std::span<const Range> where, const lower::Counts* counts = nullptr,
                          TermDetail detail = TermDetail::full);
 
+// A lower bound of that, from the program's instructions alone; 0: there is none. Far cheaper.
+double at_least(const ir::Program& p, const model::Machine& m);
+
 // The caches after the program ran.
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before,
                  std::span<const Range> where);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/analyse.h"
+#include "model/closed_form.h"
 #include "model/price.h"
 #include "model/residual.h"
 #include "model/slp.h"
@@ -25,6 +26,13 @@ class LaunchEstimate {
         m_(m),
         detail_(detail),
         nearest_(static_cast<size_t>(&nearest_cache(m) - m.levels.data())) {}
+
+  // Were its data in the nearest cache. Bytes and what waits for them only add to it.
+  double at_least(const lower::Counts& counts) {
+    work_ = model::analyse(p_, model::streams_of(p_), counts, model::shape_of(m_), {}, nearest_);
+    price_ = model::price(work_, m_, model::Caches::warm);
+    return m_.launch.value + price_.seconds;
+  }
 
   model::Estimate run(const CacheState& before, std::span<const Range> where,
                       const lower::Counts& counts) {
@@ -180,6 +188,12 @@ model::Estimate estimate_launch(const ir::Program& p, const model::Machine& m,
                                 const lower::Counts& counts, TermDetail detail) {
   return LaunchEstimate(p, m, detail)
       .run(before, where, model::with_merged_loads(p, m.merged_loads, counts));
+}
+
+double at_least(const ir::Program& p, const model::Machine& m) {
+  if (!m.simt) return 0;
+  return LaunchEstimate(p, m, TermDetail::none)
+      .at_least(model::with_merged_loads(p, m.merged_loads, model::closed_form(p)));
 }
 
 }  // namespace assay::simulator

@@ -1,6 +1,8 @@
 #include "compiler/search/construct.h"
 
 #include <algorithm>
+#include <queue>
+#include <utility>
 
 #include "compiler/search/space.h"
 #include "lower/count.h"
@@ -62,6 +64,26 @@ void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
     std::rotate(sorted.begin(), least, least + 1);
 }
 
+// Estimates of all programs that may be among the `keep` fastest. Those whose lower bound exceeds
+// that many estimates are not.
+std::vector<Candidate> fastest(std::vector<std::pair<double, ir::Program>>& bounded,
+                               const model::Machine& m, const simulator::CacheState& before,
+                               std::span<const simulator::Range> where, int keep) {
+  std::stable_sort(bounded.begin(), bounded.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Candidate> out;
+  std::priority_queue<double> best;
+  for (auto& [least, program] : bounded) {
+    if (static_cast<int>(best.size()) >= keep && least > best.top()) break;
+    model::Estimate e =
+        simulator::estimate(program, m, before, where, nullptr, simulator::TermDetail::none);
+    best.push(e.seconds);
+    if (static_cast<int>(best.size()) > keep) best.pop();
+    out.push_back({std::move(program), std::move(e)});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Choice> choices_for(const Space& s, bool printed) {
@@ -85,7 +107,7 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
                               std::span<const simulator::Range> where, int keep) {
   const Space space(problem, m);
   Constructed out;
-  std::vector<Candidate> candidates;
+  std::vector<std::pair<double, ir::Program>> bounded;
   Diags why;
   for (const Choice& c : choices_for(space, target.dialect.known)) {
     Candidate candidate{build(space, c), {}};
@@ -101,11 +123,12 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
       ++out.pruned;
       continue;
     }
-    candidate.estimate = simulator::estimate(candidate.program, m, before, where, nullptr,
-                                             simulator::TermDetail::none);
-    ++out.evaluated;
-    candidates.push_back(std::move(candidate));
+    const double least = simulator::at_least(candidate.program, m);
+    bounded.emplace_back(least, std::move(candidate.program));
   }
+  std::vector<Candidate> candidates = fastest(bounded, m, before, where, keep);
+  out.evaluated += static_cast<int64_t>(candidates.size());
+  out.pruned += static_cast<int64_t>(bounded.size() - candidates.size());
   std::stable_sort(candidates.begin(), candidates.end(), faster);
   prefer_own(candidates, m);
   for (Candidate& c : candidates) {
