@@ -46,20 +46,42 @@ std::string regime(const toolkit::AccuracyRow& r) {
   return fmt::format("to {:.0f} us", r.below * 1e6);
 }
 
+std::string figure_text(toolkit::BarFigure f, double v) {
+  return f == toolkit::BarFigure::error ? percents(v) + " %" : fmt::format("{:.3f}", v);
+}
+
+std::string role_name(toolkit::Role r) { return r == toolkit::Role::fit ? "fit" : "judge"; }
+
+void print_programs(const std::vector<toolkit::ProgramAccuracy>& programs) {
+  std::vector<std::vector<std::string>> rows = {{"device, programs", "role", "n", "mean", "median",
+                                                 "bias", "Kendall", "Spearman", "regret",
+                                                 "of 1,000"}};
+  for (const toolkit::ProgramAccuracy& p : programs)
+    rows.push_back({p.device + " " + p.group, role_name(p.role), fmt::format("{}", p.errors.n),
+                    percents(p.errors.mean), percents(p.errors.median), percents(p.errors.bias),
+                    fmt::format("{:.3f}", p.kendall), fmt::format("{:.3f}", p.spearman),
+                    fmt::format("{:.2f}", p.regret), fmt::format("{:.2f}", p.subset_regret)});
+  fmt::print("\n{}", table(rows));
+}
+
 void print_text(const toolkit::Accuracy& a) {
   std::vector<std::vector<std::string>> rows = {{"device, group", "role", "times", "n", "mean",
                                                  "median", "bias", "roofline", "3 constants",
                                                  "inside", "half-width"}};
   for (const toolkit::AccuracyRow& r : a.rows)
     rows.push_back({std::isinf(r.below) ? r.device + " " + r.group : "",
-                    std::isinf(r.below) ? (r.role == toolkit::Role::fit ? "fit" : "judge") : "",
-                    regime(r), fmt::format("{}", r.model.n), percents(r.model.mean),
-                    percents(r.model.median), percents(r.model.bias), percents(r.datasheet.mean),
-                    percents(r.constants.mean), percents(r.coverage), percents(r.half_width)});
+                    std::isinf(r.below) ? role_name(r.role) : "", regime(r),
+                    fmt::format("{}", r.model.n), percents(r.model.mean), percents(r.model.median),
+                    percents(r.model.bias), percents(r.datasheet.mean), percents(r.constants.mean),
+                    percents(r.coverage), percents(r.half_width)});
   fmt::print("errors of predicted / measured - 1, %\n{}", table(rows));
-  std::vector<std::vector<std::string>> bars = {{"bar", "value", "at most", "holds"}};
+  if (!a.programs.empty()) print_programs(a.programs);
+  std::vector<std::vector<std::string>> bars = {{"bar", "value", "bound", "holds"}};
   for (const toolkit::AccuracyBar& b : a.bars)
-    bars.push_back({b.name, percents(b.value), percents(b.bar), b.holds ? "yes" : "no"});
+    bars.push_back(
+        {b.name, figure_text(b.figure, b.value),
+         (b.figure == toolkit::BarFigure::kendall ? ">= " : "<= ") + figure_text(b.figure, b.bar),
+         b.holds ? "yes" : "no"});
   fmt::print("\n{}", table(bars));
 }
 
@@ -72,13 +94,22 @@ Json json_of(const toolkit::ErrorSummary& s) {
 }
 
 Json json_of(const toolkit::Accuracy& a) {
-  Json rows = Json::array(), groups = Json::array();
+  Json rows = Json::array(), groups = Json::array(), programs = Json::array();
   for (const toolkit::AccuracyBar& b : a.bars)
     rows.push_back({{"name", b.name}, {"value", b.value}, {"bar", b.bar}, {"holds", b.holds}});
+  for (const toolkit::ProgramAccuracy& p : a.programs)
+    programs.push_back({{"device", p.device},
+                        {"group", p.group},
+                        {"role", role_name(p.role)},
+                        {"model", json_of(p.errors)},
+                        {"kendall", p.kendall},
+                        {"spearman", p.spearman},
+                        {"regret", p.regret},
+                        {"subset_regret", p.subset_regret}});
   for (const toolkit::AccuracyRow& r : a.rows)
     groups.push_back({{"device", r.device},
                       {"group", r.group},
-                      {"role", r.role == toolkit::Role::fit ? "fit" : "judge"},
+                      {"role", role_name(r.role)},
                       {"regime", regime(r)},
                       {"model", json_of(r.model)},
                       {"datasheet_roofline", json_of(r.datasheet)},
@@ -86,7 +117,7 @@ Json json_of(const toolkit::Accuracy& a) {
                       {"coverage", r.coverage},
                       {"half_width", r.half_width},
                       {"refused", r.refused}});
-  return {{"rows", rows}, {"groups", groups}};
+  return {{"rows", rows}, {"groups", groups}, {"programs", programs}};
 }
 
 }  // namespace

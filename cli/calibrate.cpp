@@ -10,6 +10,7 @@
 #include "cli/errors_table.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
+#include "toolkit/factors.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_score.h"
 
@@ -20,12 +21,16 @@ using toolkit::Json;
 
 struct Request {
   std::vector<std::string> journals, overrides;
-  std::string profile, api, output;
+  std::string data;  // measurements of operators
+  std::string profile, api, output, launch, caches;
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("JOURNAL", r.journals, "journals of `assay validate`, all of one device")
-      .required();
+  options.add_option("JOURNAL", r.journals, "journals of `assay validate`, all of one device");
+  options
+      .add_option("--data", r.data,
+                  "instead: anyone's times, `op,type,seconds` a line; gives factors")
+      .type_name("FILE.csv");
   options.add_option("--profile", r.profile, "file, or name in the library")
       .type_name("PROFILE")
       .required();
@@ -34,8 +39,87 @@ void declare(Options& options, Request& r) {
       .required();
   options.add_option("--api", r.api, "api of the profile (default: the journals')")
       .type_name("NAME");
+  options
+      .add_option("--launch", r.launch, "of --data: eager, stream (default), graph, or a time: 5us")
+      .type_name("HOW");
+  options.add_option("--caches", r.caches, "of --data: cold (default), or warm")
+      .type_name("STATE")
+      .one_of({"cold", "warm"});
   options.add_overrides(r.overrides);
   options.add_format();
+}
+
+Diags check(const Request& r) {
+  if (r.journals.empty() == r.data.empty())
+    return {error("either journals of `assay validate` or --data is needed",
+                  "`assay calibrate --help`")};
+  if (r.data.empty() && !(r.launch.empty() && r.caches.empty()))
+    return {error("--launch and --caches say how the times of --data were measured")};
+  return {};
+}
+
+Result<toolkit::FittedFactors> fit(const Request& r, Diags& notes) {
+  if (const Diags unwritable = check_writable(r.output); !unwritable.empty()) return unwritable;
+  Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
+  if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
+  if (!profile) return profile.diags();
+  const Result<std::vector<toolkit::ReferenceRow>> rows = toolkit::read_measurements(r.data);
+  if (!rows) return rows.diags();
+  toolkit::EstimateOptions options;
+  options.api = r.api;
+  options.software = toolkit::Software::library;
+  if (!r.launch.empty()) options.launch = r.launch;
+  options.warm = r.caches == "warm";
+  return toolkit::fit_factors(*profile, options, *rows, notes);
+}
+
+Json json_of(const toolkit::FittedKind& k) {
+  Json factors = Json::object();
+  for (size_t i = 0; i < compiler::kFactorNames.size(); ++i)
+    if (k.factors.factors[i] != 1)
+      factors[std::string(compiler::kFactorNames[i])] = k.factors.factors[i];
+  return {{"class", k.factors.kind}, {"rows", k.rows},           {"factors", factors},
+          {"not_told", k.not_told},  {"error_before", k.before}, {"error_held_out", k.after},
+          {"low", k.factors.low},    {"high", k.factors.high}};
+}
+
+void print_text(const toolkit::FittedFactors& f, const std::string& output) {
+  std::vector<std::vector<std::string>> rows = {
+      {"class", "rows", "error", "held out", "interval", "factors"}};
+  for (const toolkit::FittedKind& k : f.kinds) {
+    std::string factors;
+    for (size_t i = 0; i < compiler::kFactorNames.size(); ++i)
+      if (k.factors.factors[i] != 1)
+        factors += fmt::format("{}{} x{:.2f}", factors.empty() ? "" : ", ",
+                               compiler::kFactorNames[i], k.factors.factors[i]);
+    rows.push_back({std::string(k.factors.kind), std::to_string(k.rows),
+                    fmt::format("{:.1f} %", 100 * k.before), fmt::format("{:.1f} %", 100 * k.after),
+                    fmt::format("x{:.2f} .. x{:.2f}", k.factors.low, k.factors.high),
+                    factors.empty() ? "none" : factors});
+  }
+  fmt::print("{}, {} launches, {} caches\n{}", f.name, f.launch, f.caches, table(rows));
+  for (const toolkit::FittedKind& k : f.kinds)
+    for (const std::string& why : k.not_told)
+      fmt::print("not told of {}: {}\n", k.factors.kind, why);
+  fmt::print("-> {}\n", output);
+}
+
+ExitCode run_data(const Request& r, Format format, const Context& context) {
+  Diags notes;
+  const Result<toolkit::FittedFactors> fitted = fit(r, notes);
+  if (!fitted) return failed(fitted.diags(), context);
+  if (const Diags unwritten = write_text(r.output, toolkit::print_factors(*fitted));
+      !unwritten.empty())
+    return failed(unwritten, context);
+  if (format == Format::json) {
+    Json classes = Json::array();
+    for (const toolkit::FittedKind& k : fitted->kinds) classes.push_back(json_of(k));
+    print_json({{"factors", r.output}, {"classes", classes}});
+  } else {
+    print_text(*fitted, r.output);
+  }
+  print_diags(notes);
+  return ExitCode::ok;
 }
 
 Result<toolkit::FromJournals> calibrate(const Request& r, const Context& context) {
@@ -84,6 +168,8 @@ ExitCode run_calibrate(const Command& self, std::span<const std::string> argumen
   Options options(self);
   declare(options, request);
   if (const auto stop = options.parse(arguments)) return *stop;
+  if (const Diags wrong = check(request); !wrong.empty()) return failed(wrong, context);
+  if (!request.data.empty()) return run_data(request, options.format(), context);
   const Result<toolkit::FromJournals> made = calibrate(request, context);
   if (!made) return failed(made.diags(), context);
   if (const Diags unwritten =

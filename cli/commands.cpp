@@ -96,10 +96,10 @@ constexpr Command kCommands[] = {
       "validate --profile profile.yaml -o table.csv --resume --format json"},
      run_validate},
     {"calibrate",
-     "fit a correction of the model to a device's validations",
-     "JOURNAL... --profile P -o CALIBRATION.yaml [options]",
+     "fit a correction of the model to a device's times",
+     "(JOURNAL... | --data TIMES.csv) --profile P -o FILE.yaml [options]",
      {"calibrate table.journal --profile profile.yaml -o calibration.yaml",
-      "calibrate a.journal b.journal --profile profile.yaml -o calibration.yaml"},
+      "calibrate --data times.csv --launch graph --profile a100-sxm4-80gb -o factors.yaml"},
      run_calibrate},
 };
 

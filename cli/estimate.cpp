@@ -8,9 +8,11 @@
 #include "cli/console/report.h"
 #include "cli/console/table.h"
 #include "cli/model_options.h"
+#include "hwdesc/print.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/estimate_operators.h"
+#include "toolkit/factors.h"
 #include "toolkit/simulate.h"
 
 namespace assay::cli {
@@ -21,7 +23,7 @@ using toolkit::Json;
 using toolkit::OperatorEstimate;
 
 struct Request : EstimateWords {
-  std::string batch;
+  std::string batch, factors;
   bool explain = false;
 };
 
@@ -29,6 +31,10 @@ void declare(Options& options, Request& r) {
   declare_estimate(options, r);
   options.add_option("--batch-file", r.batch, "file with an operator a line, as --op takes it")
       .type_name("FILE");
+  options
+      .add_option("--factors", r.factors,
+                  "correct a library's estimates; see `assay calibrate --data`")
+      .type_name("FILE.yaml");
   options.add_flag("--explain", r.explain, "print the terms of each estimate");
   options.add_format({Format::text, Format::csv, Format::json});
 }
@@ -145,7 +151,30 @@ Result<std::vector<Line>> estimate_one(const Request& r,
   return std::vector<Line>{{r.model, r.type.empty() ? "f32" : r.type, std::move(*estimate)}};
 }
 
-Result<std::vector<Line>> estimate(const Request& r, Diags& bad) {
+// Launches and caches are those of the measurements, where no others are asked for.
+Diags add_factors(const Request& r, const hwdesc::Profile& profile,
+                  toolkit::EstimateOptions& options, Diags& notes) {
+  if (r.factors.empty()) return {};
+  const Result<std::string> text = read_text(r.factors);
+  if (!text) return text.diags();
+  const Result<toolkit::FittedFactors> fitted = toolkit::parse_factors(*text, r.factors);
+  if (!fitted) return fitted.diags();
+  if (fitted->profile != hwdesc::hash_of(profile)) {
+    Diag d =
+        error(fmt::format("the factors are of '{}' with hash {}", fitted->name, fitted->profile),
+              "of another chip, or of this one with other values");
+    d.severity = Severity::note;
+    d.file = r.factors;
+    notes.push_back(std::move(d));
+  }
+  if (!options.launch) options.launch = fitted->launch;
+  if (!options.warm) options.warm = fitted->caches == "warm";
+  if (!options.software) options.software = toolkit::Software::library;
+  for (const toolkit::FittedKind& k : fitted->kinds) options.factors.push_back(k.factors);
+  return {};
+}
+
+Result<std::vector<Line>> estimate(const Request& r, Diags& bad, Diags& notes) {
   const int given = int{!r.model.empty()} + int{!r.op.empty()} + int{!r.batch.empty()};
   if (given != 1)
     return error("one of MODEL.onnx, --op and --batch-file is needed", "`assay estimate --help`");
@@ -153,7 +182,9 @@ Result<std::vector<Line>> estimate(const Request& r, Diags& bad) {
     return error("--dim and --shape are for models: an operator says its own extents");
   const Result<hwdesc::Profile> profile = profile_of(r.profile, r.overrides);
   if (!profile) return profile.diags();
-  const auto estimator = toolkit::OperatorEstimator::open(*profile, options_of(r));
+  toolkit::EstimateOptions options = options_of(r);
+  if (const Diags wrong = add_factors(r, *profile, options, notes); !wrong.empty()) return wrong;
+  const auto estimator = toolkit::OperatorEstimator::open(*profile, options);
   if (!estimator) return estimator.diags();
   return r.batch.empty() ? estimate_one(r, *estimator) : estimate_batch(r, *estimator, bad);
 }
@@ -166,8 +197,8 @@ ExitCode run_estimate(const Command& self, std::span<const std::string> argument
   Options options(self);
   declare(options, request);
   if (const auto stop = options.parse(arguments)) return *stop;
-  Diags bad;
-  const Result<std::vector<Line>> lines = estimate(request, bad);
+  Diags bad, notes;
+  const Result<std::vector<Line>> lines = estimate(request, bad, notes);
   if (!lines) return failed(lines.diags(), context);
   if (options.format() == Format::csv) {
     std::string out = "op,type,seconds,low,high,bound\n";
@@ -181,6 +212,7 @@ ExitCode run_estimate(const Command& self, std::span<const std::string> argument
     for (const Line& line : *lines)
       if (line.estimate) print_text(*line.estimate, request.explain);
   }
+  print_diags(notes);
   for (const Line& line : *lines)
     if (line.estimate) print_diags(line.estimate->notes);
   print_diags(bad);

@@ -269,6 +269,12 @@ int64_t run_of(const Index& a, int var) {
   return run;
 }
 
+std::optional<int> variable_of(const Index& a) {
+  if (a.offset != 0 || a.terms.size() != 1) return std::nullopt;
+  const Term& t = a.terms[0];
+  return t.var >= 0 && t.coeff == 1 && plain(t) ? std::optional(t.var) : std::nullopt;
+}
+
 std::optional<int64_t> stride_of(const Index& a, int var) {
   int64_t stride = 0;
   for (const Term& t : a.terms) {

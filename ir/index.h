@@ -84,6 +84,9 @@ int64_t run_of(const Index& a, int var);
 // is not. 0 when it does not occur.
 std::optional<int64_t> stride_of(const Index& a, int var);
 
+// The variable that the expression is; nullopt: it is another one.
+std::optional<int> variable_of(const Index& a);
+
 // Text such as `2*y + r - 3`, `c/16`, `(y*7 + x) % 49`; names[var] are the variables' names.
 std::string print(const Index& a, std::span<const std::string> names);
 

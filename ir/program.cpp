@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/threads.h"
+
 namespace assay::ir {
 
 std::vector<int> arguments_of(const Program& p) {
@@ -203,6 +205,7 @@ Diags verify(const Program& p) {
   v.check_vector();
   v.check_staging();
   v.check_kind();
+  if (v.diags.empty()) v.diags = thread_faults(p);
   return v.diags;
 }
 

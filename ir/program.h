@@ -7,11 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/graph.h"
 #include "ir/layout.h"
+#include "ir/task_mapping.h"
 #include "support/result.h"
 
 namespace assay::ir {
@@ -34,6 +36,10 @@ struct Staging {
   int read = -1;  // which read of the anchor
   int level = 0;  // index into Program::tiles
   Layout layout;
+  // Of a program with `threads`: who copies which elements of the tile as it is stored, its rows
+  // along the innermost dimension, and how many neighbours of a row a thread moves at once.
+  std::optional<TaskMapping> tasks = {};
+  int width = 1;
   bool operator==(const Staging&) const = default;
 };
 
@@ -43,6 +49,14 @@ struct InnerEdge {
   int producer = 0, consumer = 0;  // positions in graph.nodes
   std::string level = "registers";
   bool operator==(const InnerEdge&) const = default;
+};
+
+// A group's threads over two axes of its tile, in place of lanes along one (Hidet's mappings).
+struct ThreadMapping {
+  int row_axis = -1, column_axis = -1;  // spatial
+  TaskMapping tasks;        // of the innermost tile's elements: each belongs to one thread
+  std::vector<int> widths;  // per tensor: neighbours that a thread loads or stores at once
+  bool operator==(const ThreadMapping&) const = default;
 };
 
 struct Program {
@@ -61,6 +75,9 @@ struct Program {
   // accumulators for the whole reduction; empty: one worker walks all tiles.
   std::vector<int> workers;
   std::string instruction;  // matrix instruction, a name in isa/; empty: none
+  // Priced, and not printed yet. Then all tiles have the same spatial extents, and the innermost
+  // one's reduce extents are what a thread unrolls.
+  std::optional<ThreadMapping> threads = {};
   bool operator==(const Program&) const = default;
 };
 
@@ -72,8 +89,8 @@ int64_t tile_count(const Program& p, int level, int axis);
 int64_t group_count(const Program& p);
 
 // Checks the structure only: ids, multiples, loop orders, one staging per read, an epilogue that
-// reads the register tile, stages of something staged. lower's `legal` checks the limits of a
-// target.
+// reads the register tile, stages of something staged, mappings that cover their tiles. lower's
+// `legal` checks the limits of a target.
 Diags verify(const Program& p);
 
 // YAML; parse(print(p)) == p; canonical bytes.

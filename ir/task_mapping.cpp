@@ -132,6 +132,26 @@ Task TaskMapping::task(int worker, int item) const {
   return t;
 }
 
+namespace {
+
+// Steps from the innermost one out, until workers divide the row (or the column).
+template <class F>
+int neighbours(const TaskMapping& m, F&& extent) {
+  int n = 1;
+  for (auto s = m.steps.rbegin(); s != m.steps.rend(); ++s) {
+    if (s->kind == Kind::repeat)
+      n *= extent(*s);
+    else if (extent(*s) > 1)
+      break;
+  }
+  return n;
+}
+
+}  // namespace
+
+int neighbours_in_row(const TaskMapping& m) { return neighbours(m, cols_of); }
+int neighbours_in_column(const TaskMapping& m) { return neighbours(m, rows_of); }
+
 Result<TaskMapping> parse_mapping(std::string_view text) {
   Scanner in(text);
   TaskMapping m;

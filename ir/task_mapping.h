@@ -43,6 +43,11 @@ struct TaskMapping {
   bool operator==(const TaskMapping&) const = default;
 };
 
+// Neighbours along a row, or a column, that a worker has together wherever it has one of them: they
+// begin at a multiple of their number.
+int neighbours_in_row(const TaskMapping& m);
+int neighbours_in_column(const TaskMapping& m);
+
 // "repeat(2, 1) * spatial(8, 4)". Errors carry no place: an unknown step, a size that is not 1 to
 // 1024.
 Result<TaskMapping> parse_mapping(std::string_view text);

@@ -11,6 +11,12 @@
 //   vector: {axis: n, width: 16}
 //   staging: [{read: 1, level: 0, layout: "[1/16, 0, 1%16]"}]
 //
+// Or, in place of `vector`, a group's threads over two axes (threads.cpp says what fits):
+//
+//   threads: {axes: [n, m], tasks: "spatial(8, 16) * repeat(8, 4)", widths: {a: 4, b: 4}}
+//   staging: [{read: 0, level: 0, layout: "[1, 0]", tasks: "spatial(4, 32) * repeat(2, 2)", width:
+//   2}]
+//
 // A missing layout is row-major; an axis missing in `extent` has the enclosing tile's extent.
 #pragma once
 

@@ -29,6 +29,7 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
     read_edges(node);
     read_layouts(node);
     read_tiles(node);
+    read_threads(node);
     read_staging(node);
     read_switches(node);
     if (r_.ok())
@@ -133,11 +134,44 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
           values[static_cast<size_t>(*axis)] = static_cast<T>(*value);
   }
 
+  std::optional<TaskMapping> mapping(const yaml::Node& node) {
+    const std::optional<std::string> text = r_.text(node);
+    if (!text) return std::nullopt;
+    Result<TaskMapping> m = parse_mapping(*text);
+    if (m) return std::move(*m);
+    for (const Diag& d : m.diags()) r_.fault(node, d.message, d.hint);
+    return std::nullopt;
+  }
+
+  void read_threads(const yaml::Node& node) {
+    const yaml::Node* threads = node.find("threads");
+    if (!threads || !r_.is_map(*threads, "threads", {"axes", "tasks", "widths"})) return;
+    ThreadMapping out;
+    const yaml::Node* axes = r_.need(*threads, "axes");
+    if (axes && r_.is_list(*axes, "axes")) {
+      if (axes->items.size() != 2)
+        r_.fault(*axes, "axes: expected the rows' axis and the columns' axis of `tasks`");
+      else
+        for (int i = 0; i < 2; ++i)
+          (i == 0 ? out.row_axis : out.column_axis) =
+              id(axes->items[static_cast<size_t>(i)], "axis", axes_).value_or(-1);
+    }
+    if (const yaml::Node* tasks = r_.need(*threads, "tasks"))
+      out.tasks = mapping(*tasks).value_or(TaskMapping{});
+    out.widths.assign(tensors_.size(), 1);
+    if (const yaml::Node* widths = threads->find("widths"); widths && r_.is_map(*widths, "widths"))
+      for (const yaml::Entry& e : widths->entries)
+        if (const std::optional<int> t = key_id(e, "tensor", tensors_))
+          if (const std::optional<int64_t> w = r_.integer(e.value, 1, kMaxSwitch))
+            out.widths[static_cast<size_t>(*t)] = static_cast<int>(*w);
+    p_.threads = std::move(out);
+  }
+
   void read_staging(const yaml::Node& node) {
     const yaml::Node* staging = list(node, "staging");
     if (!staging) return;
     for (const yaml::Node& s : staging->items) {
-      if (!r_.is_map(s, "a staging", {"read", "level", "layout"})) continue;
+      if (!r_.is_map(s, "a staging", {"read", "level", "layout", "tasks", "width"})) continue;
       const yaml::Node* layout = r_.need(s, "layout");
       if (!layout || !r_.need(s, "read") || !r_.need(s, "level")) continue;
       auto parsed = r_.expression(*layout, [](Scanner& scanner) { return parse_layout(scanner); });
@@ -150,6 +184,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
       if (parsed && !reads.empty())
         check_layout(*layout, *parsed, reads[static_cast<size_t>(staged.read)].tensor);
       if (parsed) staged.layout = std::move(*parsed);
+      if (const yaml::Node* tasks = s.find("tasks")) staged.tasks = mapping(*tasks);
+      staged.width = small(s, "width", 1, kMaxSwitch, 1);
       p_.staging.push_back(std::move(staged));
     }
   }
@@ -181,8 +217,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
 Program read_program(TextReader& reader, const yaml::Node& node, bool is_document) {
   const std::string_view schema = is_document ? "schema" : "name";
   if (!reader.is_map(node, "a program",
-                     {"name", "graph", "edges", "layouts", "tiles", "vector", "staging", "prefetch",
-                      "pipeline_stages", "split_k", "workers", "instruction", schema}))
+                     {"name", "graph", "edges", "layouts", "tiles", "vector", "threads", "staging",
+                      "prefetch", "pipeline_stages", "split_k", "workers", "instruction", schema}))
     return {};
   return ProgramReader(reader).read(node);
 }

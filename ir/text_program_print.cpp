@@ -43,10 +43,27 @@ std::string spell_edges(const Program& p) {
 
 std::string spell_staging(const Program& p) {
   std::vector<std::string> parts;
-  for (const Staging& s : p.staging)
-    parts.push_back(fmt::format("{{read: {}, level: {}, layout: {}}}", s.read, s.level,
-                                quote(print(s.layout))));
+  for (const Staging& s : p.staging) {
+    std::string copy;
+    if (s.tasks) copy += ", tasks: " + quote(print(*s.tasks));
+    if (s.width != 1) copy += fmt::format(", width: {}", s.width);
+    parts.push_back(fmt::format("{{read: {}, level: {}, layout: {}{}}}", s.read, s.level,
+                                quote(print(s.layout)), copy));
+  }
   return join(parts);
+}
+
+std::string spell_threads(const Program& p, const std::vector<std::string>& axes,
+                          const std::vector<std::string>& tensors) {
+  if (!p.threads) return "";
+  const ThreadMapping& t = *p.threads;
+  std::vector<std::string> widths;
+  for (size_t i = 0; i < t.widths.size(); ++i)
+    if (t.widths[i] != 1) widths.push_back(fmt::format("{}: {}", named(tensors, i), t.widths[i]));
+  return fmt::format("{{axes: [{}, {}], tasks: {}{}}}",
+                     named(axes, static_cast<size_t>(t.row_axis)),
+                     named(axes, static_cast<size_t>(t.column_axis)), quote(print(t.tasks)),
+                     widths.empty() ? "" : ", widths: {" + join(widths) + "}");
 }
 
 std::string spell_vector(const Program& p, const std::vector<std::string>& axes) {
@@ -58,12 +75,14 @@ std::string spell_vector(const Program& p, const std::vector<std::string>& axes)
 
 // Fields that are left out at their defaults.
 std::string spell_switches(const Program& p, const std::string& pad,
-                           const std::vector<std::string>& axes) {
+                           const std::vector<std::string>& axes,
+                           const std::vector<std::string>& tensors) {
   std::string text;
   const auto line = [&](bool shown, std::string_view key, const std::string& value) {
     if (shown) text += fmt::format("{}{}: {}\n", pad, key, value);
   };
   line(p.vector_axis >= 0 || p.vector_width != 1, "vector", "{" + spell_vector(p, axes) + "}");
+  line(p.threads.has_value(), "threads", spell_threads(p, axes, tensors));
   line(!p.staging.empty(), "staging", "[" + spell_staging(p) + "]");
   line(p.prefetch != 0, "prefetch", std::to_string(p.prefetch));
   line(p.pipeline_stages != 1, "pipeline_stages", std::to_string(p.pipeline_stages));
@@ -90,7 +109,7 @@ std::string print_program_fields(const Program& p, int indent) {
   text += pad + (p.tiles.empty() ? "tiles: []\n" : "tiles:\n");
   for (const TileLevel& tile : p.tiles)
     text += fmt::format("{}  - {}\n", pad, spell_tile(tile, axes));
-  return text + spell_switches(p, pad, axes);
+  return text + spell_switches(p, pad, axes, tensors);
 }
 
 std::string print_program(const Program& p) {

@@ -6,6 +6,7 @@
 
 #include "hwdesc/library.h"
 #include "lower/nest.h"
+#include "lower/threads.h"
 #include "support/edit_distance.h"
 
 namespace assay::lower {
@@ -293,6 +294,7 @@ Diags unpriceable(const ir::Program& p, const hwdesc::Target& target) {
                             " has no mover that copies into a scratchpad meanwhile",
                         "pipeline_stages: 1, or one of `movers` with async: true"));
   if (p.split_k != 1) out.push_back(error(p.name + ": split-k is not supported"));
+  check_threads(p, target, out);
   return out;
 }
 
@@ -335,6 +337,11 @@ int64_t hoisted_vectors(const ir::Program& p) {
 
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   Diags out = unpriceable(p, target);
+  if (p.threads) {
+    out.push_back(error(p.name + ": kernels whose threads lie along two axes are not generated",
+                        "`vector` and `workers` place lanes and waves along one axis each"));
+    return out;
+  }
   check_staging(p, out);
   check_lookups(p, out);
   check_kind(p, hwdesc::threads_of(target), out);

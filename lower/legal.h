@@ -15,7 +15,9 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target);
 
 // Why no estimate on a target is of this program, printed or not: it says what no estimate honours.
 // Matrix instructions, split-k, stages without an asynchronous mover into a scratchpad, staged
-// copies larger than the scratchpad. Empty: there is none. Pre: ir::verify(p) is empty.
+// copies larger than the scratchpad. Threads over two axes: of another node than a product of f32,
+// of operands in blocks, on chips whose lanes are no threads. Empty: there is none. Pre:
+// ir::verify(p) is empty.
 Diags unpriceable(const ir::Program& p, const hwdesc::Target& target);
 
 // Vector registers live in the register tile's body: accumulators, row-invariant operands and one

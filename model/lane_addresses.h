@@ -12,6 +12,9 @@
 
 namespace assay::model {
 
+// Bytes of a thread's widest load or store.
+inline constexpr double kWidestAccess = 16;
+
 // Cycles of a banked scratchpad. `words`: each lane's first word, in words of a bank; `width`:
 // words of a lane, a power of two; `banks`: of one word each. Pre: words is not empty.
 double bank_cycles(std::span<const int64_t> words, int width, int banks);

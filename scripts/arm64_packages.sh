@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 sysroot="$root/build/aarch64-sysroot"
 apt="$root/build/aarch64-apt"
 log="$root/build/logs/arm64_packages.log"
-wanted=(libyaml-cpp-dev libfmt-dev glslang-dev spirv-tools libvulkan-dev nlohmann-json3-dev libcli11-dev opencl-c-headers
+wanted=(libyaml-cpp-dev libfmt-dev glslang-dev spirv-tools libvulkan-dev nlohmann-json3-dev libcli11-dev libeigen3-dev opencl-c-headers
   libjs-chart.js)
 
 # apt's lists and cache in a folder of their own.

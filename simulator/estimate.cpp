@@ -10,6 +10,7 @@
 #include "model/closed_form.h"
 #include "model/slp.h"
 #include "simulator/estimate_launch.h"
+#include "simulator/estimate_mapped.h"
 #include "simulator/estimator.h"
 #include "simulator/load_balance.h"
 #include "simulator/occupancy.h"
@@ -162,6 +163,7 @@ model::ResidualInputs Estimator::residual_inputs() const {
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before,
                   std::span<const Range> where, const lower::Counts* counts, TermDetail detail) {
+  if (p.threads) return estimate_mapped(p, m, before, detail);
   if (m.simt)
     return estimate_launch(p, m, before, where, counts != nullptr ? *counts : model::closed_form(p),
                            detail);

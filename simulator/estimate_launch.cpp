@@ -191,7 +191,7 @@ model::Estimate estimate_launch(const ir::Program& p, const model::Machine& m,
 }
 
 double at_least(const ir::Program& p, const model::Machine& m) {
-  if (!m.simt) return 0;
+  if (!m.simt || p.threads) return 0;
   return LaunchEstimate(p, m, TermDetail::none)
       .at_least(model::with_merged_loads(p, m.merged_loads, model::closed_form(p)));
 }

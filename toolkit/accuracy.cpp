@@ -10,6 +10,7 @@
 #include <set>
 
 #include "support/hash.h"
+#include "toolkit/accuracy_programs.h"
 #include "toolkit/estimate_operators.h"
 #include "toolkit/profiles.h"
 #include "toolkit/roofline.h"
@@ -42,23 +43,13 @@ size_t regime_of(double seconds) {
 template <class Predict>
 ErrorSummary summary(const std::vector<Point>& points, double above, double below,
                      const Predict& predict) {
-  std::vector<double> errors;
-  ErrorSummary s;
+  std::vector<double> predicted, measured;
   for (const Point& p : points) {
     if (p.measured <= above || p.measured > below) continue;
-    const double e = predict(p) / p.measured - 1;
-    s.bias += e;
-    errors.push_back(std::abs(e));
+    predicted.push_back(predict(p));
+    measured.push_back(p.measured);
   }
-  s.n = static_cast<int64_t>(errors.size());
-  if (errors.empty()) return s;
-  std::sort(errors.begin(), errors.end());
-  for (const double e : errors) s.mean += e;
-  s.mean /= static_cast<double>(s.n);
-  s.bias /= static_cast<double>(s.n);
-  s.median = errors[errors.size() / 2];
-  s.worst_tenth = errors[errors.size() * 9 / 10];
-  return s;
+  return summary_of(predicted, measured);
 }
 
 // Quantiles of measured / predicted by class, regime and device, with the correction for finite
@@ -131,7 +122,7 @@ class Study {
         if (wanted(t)) note(t, "not estimated: " + t.not_estimated);
         continue;
       }
-      Diags diags = estimate(t);
+      Diags diags = t.programs.empty() ? estimate(t) : estimate_programs(t);
       if (!diags.empty()) return diags;
     }
     for (const Measured& m : measured_)
@@ -174,6 +165,14 @@ class Study {
       add_point(t.rows[i], *estimator, m);
     }
     measured_.push_back(std::move(m));
+    return {};
+  }
+
+  Diags estimate_programs(const ReferenceTable& t) {
+    if (!wanted(t)) return {};
+    Result<ProgramAccuracy> a = program_accuracy(t, options_);
+    if (!a) return a.diags();
+    out_.programs.push_back(std::move(*a));
     return {};
   }
 
@@ -269,8 +268,19 @@ class Study {
                                      [](const Point& p) { return p.predicted; });
       if (s.n > 0)
         out_.bars.push_back({m.table->device + " " + m.table->group + ": " + b.name, s.mean,
-                             b.at_most, s.mean <= b.at_most});
+                             b.bound, s.mean <= b.bound, b.figure});
     }
+    for (const ProgramAccuracy& p : out_.programs)
+      if (std::find(b.groups.begin(), b.groups.end(), p.group) != b.groups.end())
+        out_.bars.push_back(bar_of(p, b));
+  }
+
+  static AccuracyBar bar_of(const ProgramAccuracy& p, const ReferenceBar& b) {
+    const double value = b.figure == BarFigure::kendall         ? p.kendall
+                         : b.figure == BarFigure::subset_regret ? p.subset_regret
+                                                                : p.errors.mean;
+    return {p.device + " " + p.group + ": " + b.name, value, b.bound,
+            b.figure == BarFigure::kendall ? value >= b.bound : value <= b.bound, b.figure};
   }
 
   // No group is worse than the roofline whose constants another chip gave; on that chip itself by
@@ -280,7 +290,7 @@ class Study {
       if (r.above > 0 || !std::isinf(r.below)) continue;
       const double bar = r.constants.mean + (r.carried ? 0 : 0.03);
       out_.bars.push_back({r.device + " " + r.group + ": beside the roofline with three constants",
-                           r.model.mean, bar, r.model.mean <= bar});
+                           r.model.mean, bar, r.model.mean <= bar, BarFigure::error});
     }
   }
 
@@ -320,6 +330,25 @@ class Study {
 };
 
 }  // namespace
+
+ErrorSummary summary_of(std::span<const double> predicted, std::span<const double> measured) {
+  std::vector<double> errors;
+  ErrorSummary s;
+  for (size_t i = 0; i < predicted.size(); ++i) {
+    const double e = predicted[i] / measured[i] - 1;
+    s.bias += e;
+    errors.push_back(std::abs(e));
+  }
+  s.n = static_cast<int64_t>(errors.size());
+  if (errors.empty()) return s;
+  std::sort(errors.begin(), errors.end());
+  for (const double e : errors) s.mean += e;
+  s.mean /= static_cast<double>(s.n);
+  s.bias /= static_cast<double>(s.n);
+  s.median = errors[errors.size() / 2];
+  s.worst_tenth = errors[errors.size() * 9 / 10];
+  return s;
+}
 
 Result<Accuracy> accuracy(const Reference& reference, const AccuracyOptions& options) {
   return Study(reference, options).run();

@@ -2,6 +2,7 @@
 // rooflines. Profiles alone are used; nothing is fitted to a table but the roofline's constants.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,14 +30,26 @@ struct AccuracyRow {
   int64_t refused = 0;    // rows that no entry computes
 };
 
+// Of a table whose rows are programs of one operator: does the model find the good ones?
+struct ProgramAccuracy {
+  std::string device, group;
+  Role role = Role::judge;
+  ErrorSummary errors;
+  // How estimates order the programs. Regret: the measured time of the program with the least
+  // estimate over that of the fastest; among all, and the mean over random subsets of 1,000.
+  double kendall = 0, spearman = 0, regret = 1, subset_regret = 1;
+};
+
 struct AccuracyBar {
   std::string name;
   double value = 0, bar = 0;
   bool holds = false;
+  BarFigure figure = BarFigure::error;
 };
 
 struct Accuracy {
   std::vector<AccuracyRow> rows;
+  std::vector<ProgramAccuracy> programs;
   std::vector<AccuracyBar> bars;
   std::string residuals;  // quantiles over all tables, as a file for hw_profiles/residuals
   Diags notes;            // why rows were refused, each kind once
@@ -47,6 +60,9 @@ struct AccuracyOptions {
   Progress progress;
   const CancelToken* cancel = nullptr;
 };
+
+// Of |predicted / measured - 1|. Pre: as many of both.
+ErrorSummary summary_of(std::span<const double> predicted, std::span<const double> measured);
 
 // Errors: a profile that is missing or refused; cancelled.
 Result<Accuracy> accuracy(const Reference& reference, const AccuracyOptions& options);

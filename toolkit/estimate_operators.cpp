@@ -158,6 +158,19 @@ OperatorEstimator::OperatorEstimator(OperatorEstimator&&) noexcept = default;
 OperatorEstimator& OperatorEstimator::operator=(OperatorEstimator&&) noexcept = default;
 OperatorEstimator::~OperatorEstimator() = default;
 
+Result<LibraryInputs> library_inputs(const hwdesc::Profile& profile, const hwdesc::Target& target,
+                                     const EstimateOptions& options) {
+  Result<compiler::Catalogue> catalogue = load_catalogue();
+  if (!catalogue) return catalogue.diags();
+  Result<model::Machine> chip =
+      model::prepare(target, {options.scaled, options.factor}, described(profile));
+  if (!chip) return chip.diags();
+  const Result<double> launch = launch_of(*chip, options.launch.value_or("stream"));
+  if (!launch) return launch.diags();
+  return LibraryInputs{std::move(*catalogue), std::move(*chip), *launch,
+                       options.warm.value_or(false) ? model::Caches::warm : model::Caches::cold};
+}
+
 Result<OperatorEstimator> OperatorEstimator::open(const hwdesc::Profile& profile,
                                                   const EstimateOptions& options) {
   auto state = std::make_unique<State>();
@@ -170,20 +183,20 @@ Result<OperatorEstimator> OperatorEstimator::open(const hwdesc::Profile& profile
     return error(
         fmt::format("--{} is of a library's kernels", options.launch ? "launch" : "caches"),
         "assay's own programs run as their plan says; --software library");
-  Result<compiler::Catalogue> catalogue = load_catalogue();
-  if (!catalogue) return catalogue.diags();
-  state->catalogue = std::move(*catalogue);
-  Result<model::Machine> chip =
-      model::prepare(state->target, {options.scaled, options.factor}, described(profile));
-  if (!chip) return chip.diags();
-  state->chip = std::move(*chip);
-  const Result<double> launch = launch_of(state->chip, options.launch.value_or("stream"));
-  if (!launch) return launch.diags();
+  if (state->software == Software::assay && !options.factors.empty())
+    return error("factors correct a library's kernels",
+                 "assay's own programs: `assay simulate --calibration`; or --software library");
+  Result<LibraryInputs> inputs = library_inputs(profile, state->target, options);
+  if (!inputs) return inputs.diags();
   Result<compiler::Residuals> residuals = load_residuals();
   if (!residuals) return residuals.diags();
   state->library.residuals = std::move(*residuals);
-  state->library.launch = *launch;
-  state->library.caches = options.warm.value_or(false) ? model::Caches::warm : model::Caches::cold;
+  state->library.launch = inputs->launch;
+  state->library.caches = inputs->caches;
+  for (const compiler::KindFactors& f : options.factors)
+    state->library.calibrated.push_back({f, compiler::scaled(inputs->chip, f.factors)});
+  state->catalogue = std::move(inputs->catalogue);
+  state->chip = std::move(inputs->chip);
   return OperatorEstimator(std::move(state));
 }
 

@@ -7,10 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "compiler/library/catalogue.h"
+#include "compiler/library/factors.h"
 #include "hwdesc/profile.h"
+#include "hwdesc/target.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
 #include "model/estimate.h"
+#include "model/price.h"
 #include "support/result.h"
 
 namespace assay::toolkit {
@@ -24,8 +28,10 @@ struct EstimateOptions {
   // `5us`; none: stream.
   std::optional<std::string> launch;
   std::optional<bool> warm;  // the caches hold the inputs; none: they do not
-  std::string scaled;        // field that the profile does not know, whose assumption is
-  double factor = 1;         // multiplied by this
+  // Factors that measurements on the chip showed, by class of operators (toolkit/factors.h).
+  std::vector<compiler::KindFactors> factors;
+  std::string scaled;  // field that the profile does not know, whose assumption is
+  double factor = 1;   // multiplied by this
 };
 
 struct OperatorEstimate {
@@ -45,6 +51,18 @@ struct GraphEstimate {
   std::shared_ptr<const ir::Plan> plan;  // of assay's own programs
   Diags notes;
 };
+
+// What candidates of a library are priced with.
+struct LibraryInputs {
+  compiler::Catalogue catalogue;
+  model::Machine chip;
+  double launch = 0;  // s
+  model::Caches caches = model::Caches::cold;
+};
+
+// Errors: those of OperatorEstimator::open.
+Result<LibraryInputs> library_inputs(const hwdesc::Profile& profile, const hwdesc::Target& target,
+                                     const EstimateOptions& options);
 
 // A profile, prepared once for thousands of estimates.
 class OperatorEstimator {

@@ -14,6 +14,8 @@ namespace {
 
 using yaml::Node;
 
+const std::vector<std::string> kPrograms = {"xgemm"};
+
 // The fields of a line; quotes may hold commas. Empty: a quote does not end.
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> out(1);
@@ -133,7 +135,7 @@ class IndexReader : yaml::Reader {
 
   void table(const Node& n) {
     only_keys(n, {"file", "source", "device", "group", "launch", "caches", "role", "baseline",
-                  "not_estimated"});
+                  "not_estimated", "programs"});
     ReferenceTable t;
     t.file = text(n, "file");
     t.source = text(n, "source");
@@ -143,7 +145,14 @@ class IndexReader : yaml::Reader {
     t.warm = word(n, "caches", {"cold", "warm"}) == 1;
     t.role = word(n, "role", {"fit", "judge"}) == 1 ? Role::judge : Role::fit;
     t.not_estimated = text(n, "not_estimated", "");
-    t.baseline = t.not_estimated.empty() ? text(n, "baseline") : text(n, "baseline", "");
+    if (n.find("programs") != nullptr)
+      t.programs = kPrograms[static_cast<size_t>(word(n, "programs", kPrograms))];
+    const bool operators = t.not_estimated.empty() && t.programs.empty();
+    t.baseline = operators ? text(n, "baseline") : text(n, "baseline", "");
+    if (!t.programs.empty() && !(t.baseline.empty() && t.not_estimated.empty()))
+      fail(n, "a table of programs has neither 'baseline' nor 'not_estimated'");
+    if (!t.programs.empty() && t.launch != "stream")
+      fail(n, "programs are estimated with launches in a stream, found '" + t.launch + "'");
     const auto named = [&](const ReferenceSource& s) { return s.name == t.source; };
     if (!t.source.empty() && std::none_of(out_.sources.begin(), out_.sources.end(), named))
       fail(*n.find("source"), "source '" + t.source + "' is none of 'sources'");
@@ -166,25 +175,32 @@ class IndexReader : yaml::Reader {
       if (file.empty()) continue;
       const ReferenceTable* found = find(file);
       if (found == nullptr) fail(*nodes_[i], "baseline '" + file + "' is no table");
+      if (found != nullptr && !found->programs.empty())
+        fail(*nodes_[i], "baseline '" + file + "' is of programs");
       if (found != nullptr && !found->not_estimated.empty())
         fail(*nodes_[i], "baseline '" + file + "' is not estimated");
     }
   }
 
   void bar(const Node& n) {
-    only_keys(n, {"name", "groups", "above", "at_most"});
+    only_keys(n, {"name", "groups", "above", "figure", "at_most", "at_least"});
     ReferenceBar b;
     b.name = text(n, "name");
-    if (need(n, "groups") != nullptr)
-      for (const Node& g : items(n, "groups")) group(g, b);
+    if (n.find("figure") != nullptr)
+      b.figure = static_cast<BarFigure>(word(n, "figure", {"error", "kendall", "subset regret"}));
     if (n.find("above") != nullptr) {
       const Result<Quantity> time = parse_quantity(text(n, "above"), Dimension::seconds);
       if (time) b.above = time->v;
       if (!time) fail(*n.find("above"), "'above' is no time", "such as 50 us");
     }
-    const std::string most = text(n, "at_most");
-    if (const auto v = parse_number(most)) b.at_most = *v;
-    if (!most.empty() && !(b.at_most > 0)) fail(n, "'at_most' is no positive number");
+    if (need(n, "groups") != nullptr)
+      for (const Node& g : items(n, "groups")) group(g, b);
+    const std::string key = b.figure == BarFigure::kendall ? "at_least" : "at_most";
+    const std::string bound = text(n, key);
+    if (const auto v = parse_number(bound)) b.bound = *v;
+    if (!bound.empty() && !(b.bound > 0)) fail(n, "'" + key + "' is no positive number");
+    if (n.find(key == "at_most" ? "at_least" : "at_most") != nullptr)
+      fail(n, "a bar of this figure has '" + key + "'");
     out_.bars.push_back(std::move(b));
   }
 
@@ -192,6 +208,14 @@ class IndexReader : yaml::Reader {
     const auto of_it = [&](const ReferenceTable& t) { return t.group == n.scalar; };
     if (std::none_of(out_.tables.begin(), out_.tables.end(), of_it))
       fail(n, "no table is of the group '" + n.scalar + "'");
+    const auto ordered = [&](const ReferenceTable& t) {
+      return t.group == n.scalar && !t.programs.empty();
+    };
+    const bool programs = std::any_of(out_.tables.begin(), out_.tables.end(), ordered);
+    if (b.figure != BarFigure::error && !programs)
+      fail(n, "group '" + n.scalar + "' has no programs, which this figure is of");
+    if (b.above > 0 && programs)
+      fail(n, "group '" + n.scalar + "' is of programs, which 'above' does not divide");
     b.groups.push_back(n.scalar);
   }
 
@@ -209,6 +233,14 @@ Result<Reference> read_reference(const std::string& folder) {
   const Result<yaml::Document> doc = yaml::parse(*text, path);
   if (!doc) return doc.diags();
   return IndexReader(*doc, folder).read();
+}
+
+Result<std::vector<ReferenceRow>> read_measurements(const std::string& path) {
+  Diags diags;
+  ReferenceTable t;
+  TableReader(path, t, diags).read();
+  if (!diags.empty()) return diags;
+  return std::move(t.rows);
 }
 
 }  // namespace assay::toolkit

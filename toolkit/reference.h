@@ -29,16 +29,23 @@ struct ReferenceTable {
   bool warm = false;
   Role role = Role::judge;
   std::string baseline;       // file of the table on which its roofline's constants are fitted
-  std::string not_estimated;  // why no operator's estimate is held against it; "": one is
+  std::string not_estimated;  // why no estimate is held against it; "": one is
+  // Rows are programs of one operator, as `programs` reads them: `xgemm` (kernel_tuner.h). "": they
+  // are operators.
+  std::string programs;
   std::vector<std::string> columns;  // behind op, type, seconds
   std::vector<ReferenceRow> rows;
 };
 
+// What a bar is of: the mean of |predicted / measured - 1|; how programs are ordered (accuracy.h).
+enum class BarFigure { error, kendall, subset_regret };
+
 struct ReferenceBar {
   std::string name;
   std::vector<std::string> groups;
-  double above = 0;    // s: of rows that took longer
-  double at_most = 0;  // mean of |predicted / measured - 1|
+  double above = 0;  // s: of rows that took longer; of operators
+  BarFigure figure = BarFigure::error;
+  double bound = 0;  // at least of `kendall`, at most of others
 };
 
 struct Reference {
@@ -48,6 +55,10 @@ struct Reference {
   // Bytes per s of the datasheets, by device: what the roofline's constants are parts of.
   std::map<std::string, double> bandwidths;
 };
+
+// Rows of one table: `op,type,seconds` in its first line, then a row each. Errors, each with its
+// place: an unreadable file, another head, a row that is none, no row.
+Result<std::vector<ReferenceRow>> read_measurements(const std::string& path);
 
 // Errors, each with its place: unreadable files, unknown or missing keys, a role that is neither, a
 // source or baseline that is none. So are a bar or bandwidth of no table, an empty table, and a row

@@ -96,7 +96,8 @@ Diags placed(const Diags& diags, const std::string& text, const std::string& fil
       {"instruction", "matrix instruction"},
       {"pipeline_stages", "pipeline_stages"},
       {"split_k", "split-k"},
-      {"staging", "staged"}};
+      {"staging", "staged"},
+      {"threads", "threads"}};
   const Result<yaml::Document> doc = yaml::parse(text, file);
   Diags out;
   for (Diag d : diags) {

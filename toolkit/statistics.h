@@ -2,7 +2,7 @@
 //
 //   Spearman   Pearson's correlation of mid-ranks (Spearman 1904); ties share their mean rank
 //   Kendall    tau-b: (concordant - discordant) / sqrt((pairs - tied in x) (pairs - tied in y))
-//              (Kendall 1945)
+//              (Kendall 1945), by sorting (Knight 1966)
 // nullopt: fewer than two values, or all values of one side are equal.
 #pragma once
 

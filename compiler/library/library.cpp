@@ -18,12 +18,18 @@ struct Priced {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-Priced price_all(const Launches& launches, const model::Machine& chip,
-                 const LibraryOptions& options) {
+// What all candidates of an operator are priced with.
+struct Conditions {
+  const model::Machine& chip;
+  double launch = 0;
+  model::Caches caches = model::Caches::cold;
+};
+
+Priced price_all(const Launches& launches, const Conditions& on) {
   Priced out{&launches, {}, 0};
   for (const model::LaunchWork& w : launches) {
-    out.prices.push_back(model::price(w, chip, options.caches));
-    out.seconds += out.prices.back().seconds + options.launch;
+    out.prices.push_back(model::price(w, on.chip, on.caches));
+    out.seconds += out.prices.back().seconds + on.launch;
   }
   return out;
 }
@@ -46,17 +52,18 @@ void add_terms(const model::LaunchWork& w, const LaunchPrice& p, model::Estimate
        fmt::format("{:.4g} MB read, {:.4g} MB written", p.far_read * 1e-6, p.far_written * 1e-6));
 }
 
-model::Estimate estimate_of(const LibraryOperator& o, const Priced& best,
-                            const model::Machine& chip, const LibraryOptions& options) {
+model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const Conditions& on,
+                            const Residual& r) {
+  const model::Machine& chip = on.chip;
   model::Estimate e;
   e.seconds = best.seconds;
   e.flops = o.flops;
   for (size_t i = 0; i < best.prices.size(); ++i) {
     add_terms((*best.launches)[i], best.prices[i], e);
-    if (options.launch > 0) e.terms.push_back({"launch", options.launch, ""});
+    if (on.launch > 0) e.terms.push_back({"launch", on.launch, ""});
   }
   const LaunchPrice& first = best.prices.front();
-  e.bound = options.launch * static_cast<double>(best.prices.size()) > best.seconds / 2
+  e.bound = on.launch * static_cast<double>(best.prices.size()) > best.seconds / 2
                 ? "launch"
                 : model::bound_of(first);
   e.groups = best.launches->front().groups;
@@ -65,7 +72,6 @@ model::Estimate estimate_of(const LibraryOperator& o, const Priced& best,
   const model::Level& far = chip.levels.back();
   e.levels.push_back({"", first.far_read, first.far_written, first.far, 0, true});
   e.levels.back().boundary = far.name;
-  const Residual r = residual_of(options.residuals, kind_of(o), e.seconds);
   e.low = e.seconds * std::min(1.0, r.low);
   e.high = e.seconds * std::max(1.0, r.high);
   double rate = product_rate(chip, o.type, "");
@@ -78,6 +84,12 @@ model::Estimate estimate_of(const LibraryOperator& o, const Priced& best,
   for (const std::string& text : chip.assumptions)  // field: why
     e.assumed.push_back(text.substr(0, text.find(':')));
   return e;
+}
+
+const CalibratedKind* calibrated_of(const LibraryOptions& options, const LibraryOperator& o) {
+  for (const CalibratedKind& c : options.calibrated)
+    if (c.factors.kind == kind_of(o)) return &c;
+  return nullptr;
 }
 
 // Why no candidate is left.
@@ -106,9 +118,16 @@ Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalog
     const std::string fixed =
         position < options.entries.size() ? options.entries[position] : std::string();
     std::vector<Priced> priced;
+    const CalibratedKind* own = calibrated_of(options, o);
+    const Conditions on =
+        own == nullptr
+            ? Conditions{chip, options.launch, options.caches}
+            : Conditions{own->chip,
+                         options.launch * own->factors.factors[static_cast<size_t>(Factor::launch)],
+                         options.caches};
     for (const Launches& l : all) {
       if (!fixed.empty() && name_of(l) != fixed) continue;
-      Priced p = price_all(l, chip, options);
+      Priced p = price_all(l, on);
       if (p.seconds < std::numeric_limits<double>::infinity()) priced.push_back(std::move(p));
     }
     if (priced.empty()) {
@@ -121,7 +140,11 @@ Result<std::vector<LibraryStep>> library_steps(const ir::Graph& g, const Catalog
                      [](const Priced& a, const Priced& b) { return a.seconds < b.seconds; });
     LibraryStep step;
     step.entry = name_of(*priced.front().launches);
-    step.estimate = estimate_of(o, priced.front(), chip, options);
+    const Residual spread =
+        own == nullptr
+            ? residual_of(options.residuals, kind_of(o), priced.front().seconds)
+            : Residual{std::string(kind_of(o)), 0, own->factors.low, own->factors.high, 0};
+    step.estimate = estimate_of(o, priced.front(), on, spread);
     for (size_t i = 1; i < std::min(priced.size(), kLostShown + 1); ++i)
       step.lost.push_back(
           fmt::format("{}: {:.4g} us", name_of(*priced[i].launches), priced[i].seconds * 1e6));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/library/factors.h"
 #include "compiler/library/launches.h"
 #include "compiler/library/residuals.h"
 #include "model/estimate.h"
@@ -11,11 +12,18 @@
 
 namespace assay::compiler {
 
+// A class of operators, as measurements on the chip corrected it.
+struct CalibratedKind {
+  KindFactors factors;
+  model::Machine chip;  // scaled by them
+};
+
 struct LibraryOptions {
   double launch = 0;  // s of each launch
   model::Caches caches = model::Caches::cold;
   Residuals residuals;
   std::vector<std::string> entries;  // of each operator, chosen before; empty: the cheapest
+  std::vector<CalibratedKind> calibrated;
 };
 
 struct LibraryStep {

@@ -44,12 +44,13 @@ apis: {{cuda: {{dialect: cuda, launch: {{stream: 1 us}}, group_start: 0 s}}}}
 // 1024^3 in tiles of 64 x 64. `along_m`, `along_n`: threads, which have the rest.
 ir::Program gemm(int along_m, int along_n, int width, bool staged = true) {
   const std::string copies =
-      staged ? fmt::format("staging:\n"
-                           "  - {{read: 0, level: 0, layout: \"[1, 0]\", tasks: \"spatial({0}, 16) "
-                           "* repeat({1}, 4)\", width: {2}}}\n"
-                           "  - {{read: 1, level: 0, layout: \"[0, 1]\", tasks: \"spatial({0}, 16) "
-                           "* repeat({1}, 4)\", width: {2}}}\n",
-                           along_m * along_n / 16, 16 * 16 / (along_m * along_n), width)
+      staged ? fmt::format(
+                   "staging:\n"
+                   "  - {{read: 0, level: 0, layout: \"[1, 0]\", tasks: \"spatial({0}, 16) "
+                   "* repeat({1}, 4)\", width: {2}}}\n"
+                   "  - {{read: 1, level: 0, layout: \"[0, 1]\", tasks: \"spatial({0}, 16) "
+                   "* repeat({1}, 4)\", width: {2}}}\n",
+                   along_m * along_n / 16, 16 * 16 / (along_m * along_n), width)
              : "";
   return parsed(fmt::format(R"yaml(schema: assay/program/1
 name: gemm
@@ -65,7 +66,8 @@ layouts: {{a: "[1, 0]", b: "[0, 1]", c: "[1, 0]"}}
 tiles:
   - {{memory: shared, extent: {{m: 64, n: 64, k: 16}}, order: [n, m, k]}}
   - {{memory: registers, extent: {{m: 64, n: 64, k: 2}}, order: [k]}}
-threads: {{axes: [n, m], tasks: "spatial({1}, {0}) * repeat({3}, {2})", widths: {{a: {4}, b: {4}, c: {4}}}}}
+threads: {{axes: [n, m], tasks: "spatial({1}, {0}) * repeat({3}, {2})",
+          widths: {{a: {4}, b: {4}, c: {4}}}}}
 {5})yaml",
                             along_m, along_n, 64 / along_m, 64 / along_n, width, copies));
 }

@@ -107,6 +107,38 @@ TEST(Reference, DamagedTablesOfTheIndexAreRefusedWithTheirPlace) {
   EXPECT_THAT(lost.fault(), HasSubstr("u.csv"));
 }
 
+TEST(Reference, ProgramsHaveNoBaselineAndBarsOfTheirOwn) {
+  const std::string row = kStart + "caches: warm, role: judge, programs: xgemm, launch: ";
+  const auto fault = [](const std::string& tables, const std::string& bar) {
+    return ReferenceFolder(kTwoRows, tables,
+                           "bars:\n  - {name: b, groups: [copies], " + bar + "}\n")
+        .fault();
+  };
+  const auto r = ReferenceFolder(kTwoRows, row + "stream}\n",
+                                 "bars:\n  - {name: b, groups: [copies], figure: kendall, "
+                                 "at_least: 0.5}\n")
+                     .read();
+  ASSERT_TRUE(r) << render(r.diags());
+  EXPECT_EQ(r->tables[0].programs, "xgemm");
+  EXPECT_EQ(r->bars[0].figure, toolkit::BarFigure::kendall);
+  EXPECT_EQ(r->bars[0].bound, 0.5);
+  EXPECT_THAT(fault(row + "stream, baseline: t.csv}\n", "at_most: 1"),
+              HasSubstr("index.yaml:4: a table of programs has neither 'baseline' nor"));
+  EXPECT_THAT(fault(row + "5 us}\n", "at_most: 1"),
+              HasSubstr("index.yaml:4: programs are estimated with launches in a stream"));
+  EXPECT_THAT(fault(row + "stream}\n", "figure: kendall, at_most: 1"),
+              HasSubstr("index.yaml:6: 'at_least' is missing"));
+  EXPECT_THAT(fault(row + "stream}\n", "figure: subset regret, at_most: 1, at_least: 1"),
+              HasSubstr("index.yaml:6: a bar of this figure has 'at_most'"));
+  EXPECT_THAT(fault(row + "stream}\n", "at_most: 1, above: 5 us"),
+              HasSubstr("index.yaml:6: group 'copies' is of programs"));
+  EXPECT_THAT(fault(kStart + kRest, "figure: kendall, at_least: 1"),
+              HasSubstr("index.yaml:6: group 'copies' has no programs"));
+  EXPECT_THAT(
+      fault(kStart + "caches: warm, role: judge, programs: sort, launch: stream}\n", "at_most: 1"),
+      HasSubstr("index.yaml:4: 'sort', expected one of: xgemm"));
+}
+
 TEST(Reference, DamageElsewhereInTheIndexIsRefusedWithItsPlace) {
   const std::string tables = kStart + kRest;
   const auto fault = [&](const std::string& end, const std::string& head = kReferenceHead) {
@@ -174,7 +206,8 @@ TEST_F(Published, OperatorsAndDevicesAreKnown) {
   for (const toolkit::ReferenceTable& t : reference_.tables) {
     if (!t.not_estimated.empty()) continue;
     EXPECT_TRUE(toolkit::profile_exists(t.device)) << t.device;
-    EXPECT_TRUE(reference_.bandwidths.contains(t.device)) << t.device;
+    // Rooflines are of operators.
+    EXPECT_TRUE(!t.programs.empty() || reference_.bandwidths.contains(t.device)) << t.device;
     for (const toolkit::ReferenceRow& row : t.rows) {
       const auto g = compiler::parse_operator(row.op + " type=" + row.type);
       ASSERT_TRUE(g) << t.file << ": " << row.op << "\n" << render(g.diags());

@@ -1,0 +1,13 @@
+// What a mapping of a group's threads must fit. Internal to ir/.
+#pragma once
+
+#include "ir/program.h"
+
+namespace assay::ir {
+
+// A mapping covers the tile that it is of, once, and all mappings have the same threads. A load or
+// store of several elements finds them together, in memory and in its thread. Without
+// `Program::threads`, no copy has a mapping or a width. Pre: the rest of `p` verifies.
+Diags thread_faults(const Program& p);
+
+}  // namespace assay::ir
