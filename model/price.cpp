@@ -182,19 +182,21 @@ class Pricing {
     if (m_.alu_pipe == m_.fma_pipe) multiply_adds_ += simple;
     if (m_.divide_pipe == m_.fma_pipe) multiply_adds_ += divisions;
     if (m_.math_pipe == m_.fma_pipe) multiply_adds_ += functions;
-    others_ = (m_.math_pipe == m_.fma_pipe ? 0 : functions) + (m_.divide_pipe == m_.fma_pipe ? 0 : divisions) +
+    others_ = (m_.math_pipe == m_.fma_pipe ? 0 : functions) +
+              (m_.divide_pipe == m_.fma_pipe ? 0 : divisions) +
               (m_.alu_pipe == m_.fma_pipe ? 0 : simple);
     issue_ = w_.instructions / m_.issue_rate.value;
     scratch_ = memory_.scratch != nullptr ? w_.scratch_traffic / memory_.scratch->read.value : 0;
     near_ = memory_.near != nullptr ? w_.near_traffic / memory_.near->read.value : 0;
-    if (w_.loads > 0) near_ = std::max(near_, w_.loads / m_.load_rate.value);
+    if (w_.loads > 0) port_ = w_.loads / m_.load_rate.value;
     return busy(1);
   }
 
   // Where what a partition does takes `times` as long as with all of a unit's.
   double busy(double times) const {
-    const std::array<double, 5> parts = {times * multiply_adds_, times * others_, times * issue_,
-                                         scratch_, near_};
+    const std::array<double, 2> memories = {scratch_, near_};
+    const std::array<double, 4> parts = {times * multiply_adds_, times * others_, times * issue_,
+                                         std::max(port_, joined(memories))};
     return joined(parts);
   }
 
@@ -259,6 +261,7 @@ class Pricing {
     out_.issue = groups * issue_;
     out_.scratch = groups * scratch_;
     out_.near = groups * near_;
+    out_.port = groups * port_;
     out_.waits = out_.rounds * waits;
     return full * round(r) + round(groups - full * r);
   }
@@ -270,6 +273,7 @@ class Pricing {
   LaunchPrice out_;
   double at_once_ = 1, near_hits_ = 0, reread_from_far_ = 1;
   double multiply_adds_ = 0, others_ = 0, issue_ = 0, scratch_ = 0, near_ = 0;
+  double port_ = 0;  // of loads and stores, whatever they find
 };
 
 }  // namespace
@@ -279,9 +283,10 @@ LaunchPrice price(const LaunchWork& work, const Machine& m, Caches caches) {
 }
 
 std::string bound_of(const LaunchPrice& p) {
-  const std::array<std::pair<const char*, double>, 8> parts = {{{"multiply-adds", p.multiply_adds},
+  const std::array<std::pair<const char*, double>, 9> parts = {{{"multiply-adds", p.multiply_adds},
                                                                 {"operations", p.other_operations},
                                                                 {"issue", p.issue},
+                                                                {"loads and stores", p.port},
                                                                 {"scratchpad", p.scratch},
                                                                 {"nearest cache", p.near},
                                                                 {"waits", p.waits},

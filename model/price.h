@@ -22,7 +22,7 @@ struct LaunchPrice {
   double occupancy = 1;  // groups at once on a unit
   double rounds = 1;
   // Seconds of each part, as if it were alone: of the busiest unit, or of the memory.
-  double multiply_adds = 0, other_operations = 0, issue = 0, scratch = 0, near = 0;
+  double multiply_adds = 0, other_operations = 0, issue = 0, port = 0, scratch = 0, near = 0;
   double waits = 0;  // of the groups, one after the other
   double shared_cache = 0, far = 0;
   double far_read = 0, far_written = 0, shared_bytes = 0;  // bytes

@@ -162,7 +162,7 @@ TEST(Price, LoadsAndStoresTakeTheirPort) {
   c.load_rate.value = 2e9;
   w.near_traffic = 0;
   w.loads = 1e6;
-  EXPECT_NEAR(model::price(w, c).near, 100 * 1e6 / 2e9, 1e-12);
+  EXPECT_NEAR(model::price(w, c).port, 100 * 1e6 / 2e9, 1e-12);
 }
 
 // Bytes that were counted are taken as they are.
