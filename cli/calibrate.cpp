@@ -11,6 +11,7 @@
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
+#include "toolkit/program_residuals.h"
 #include "toolkit/validate_score.h"
 
 namespace assay::cli {
@@ -20,22 +21,53 @@ using toolkit::Json;
 
 struct Request {
   std::vector<std::string> journals, overrides;
-  std::string profile, api, output;
+  std::string profile, api, output, residuals;
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("JOURNAL", r.journals, "journals of `assay validate`, all of one device")
-      .required();
-  options.add_option("--profile", r.profile, "file, or name in the library")
-      .type_name("PROFILE")
-      .required();
-  options.add_option("-o,--output", r.output, "calibration to write")
+  options.add_option("JOURNAL", r.journals, "journals of `assay validate`, all of one device");
+  options.add_option("--profile", r.profile, "file, or name in the library").type_name("PROFILE");
+  options
+      .add_option("--residuals", r.residuals,
+                  "instead: the quantiles of the journals that an index lists with `use: fit`; they "
+                  "are the intervals of all estimates")
+      .type_name("INDEX.yaml");
+  options.add_option("-o,--output", r.output, "calibration, or quantiles, to write")
       .type_name("FILE.yaml")
       .required();
   options.add_option("--api", r.api, "api of the profile (default: the journals')")
       .type_name("NAME");
   options.add_overrides(r.overrides);
   options.add_format();
+}
+
+Diags contradictions(const Request& r) {
+  if (r.residuals.empty() && r.journals.empty())
+    return {error("JOURNAL is required", "a journal of `assay validate --journal`")};
+  if (r.residuals.empty() && r.profile.empty()) return {error("--profile is required")};
+  if (!r.residuals.empty() && !(r.journals.empty() && r.profile.empty() && r.api.empty() &&
+                                r.overrides.empty()))
+    return {error("--residuals takes its journals and profiles from the index",
+                  "leave out JOURNAL, --profile, --api and --set")};
+  return {};
+}
+
+ExitCode write_residuals(const Request& r, Format format, const Context& context) {
+  if (const Diags unwritable = check_writable(r.output); !unwritable.empty())
+    return failed(unwritable, context);
+  ProgressLine progress(context);
+  const Result<toolkit::ProgramResiduals> made =
+      toolkit::program_residuals(r.residuals, progress.callback(), context.cancel);
+  if (!made) return failed(made.diags(), context);
+  if (const Diags unwritten = write_text(r.output, made->text); !unwritten.empty())
+    return failed(unwritten, context);
+  if (format == Format::json)
+    print_json(
+        {{"residuals", r.output}, {"programs", made->programs}, {"inside", made->inside}});
+  else
+    fmt::print("{} programs, {:.1f} % of them inside -> {}\n", made->programs, 100 * made->inside,
+               r.output);
+  return ExitCode::ok;
 }
 
 Result<toolkit::FromJournals> calibrate(const Request& r, const Context& context) {
@@ -84,6 +116,8 @@ ExitCode run_calibrate(const Command& self, std::span<const std::string> argumen
   Options options(self);
   declare(options, request);
   if (const auto stop = options.parse(arguments)) return *stop;
+  if (const Diags wrong = contradictions(request); !wrong.empty()) return failed(wrong, context);
+  if (!request.residuals.empty()) return write_residuals(request, options.format(), context);
   const Result<toolkit::FromJournals> made = calibrate(request, context);
   if (!made) return failed(made.diags(), context);
   if (const Diags unwritten =

@@ -2,19 +2,15 @@
 
 #include <algorithm>
 
+#include "lower/count.h"
+
 namespace assay::model {
 
 namespace {
 
-// Instructions of a function: range reduction, polynomial and scaling as the dialects write it, and
-// two thirds as many that compilers add.
-constexpr double kFunction = 48;
-
-constexpr double kSlotsPerInstruction = 1.5;  // busy ports, late values
-constexpr double kLoad = 1;                   // that is no memory operand
-constexpr double kStore = 1.8, kGathered = 1.6, kScattered = 4, kIteration = 0.6, kPrefetch = 0.3,
-                 kCondition = 1.75;
-constexpr double kCopiedLoad = 0.3, kCopiedStore = 2.5, kCopiedGathered = 0.6, kCopiedScattered = 3;
+// Micro-operations. A scattered lane is extracted, then stored; a loop counts, and its comparison
+// fuses with the jump, as that of a condition does.
+constexpr double kScattered = 2, kIteration = 2;
 
 constexpr double kWaveSlotsPerInstruction = 1.4, kWavePartialSums = 1.8;
 constexpr double kWaveFunction = 25;  // as the dialects write it
@@ -24,17 +20,13 @@ constexpr double kWaveCondition = 1;  // compare with jump, mostly predicted
 }  // namespace
 
 double core_slots(const Instructions& i) {
-  const double counted = i.operations + kLoad * (i.loads - std::min(i.operations, i.operands)) +
-                         i.divisions + kFunction * i.functions + kStore * i.stores +
-                         kGathered * i.gathered + kScattered * i.scattered +
-                         kPrefetch * i.prefetches + kIteration * i.iterations +
-                         kCondition * i.branches;
-  return kSlotsPerInstruction * counted;
+  return i.operations + i.loads - std::min(i.operations, i.operands) + i.divisions +
+         lower::kExpInstructions * i.functions + i.stores + i.gathered + kScattered * i.scattered +
+         i.prefetches + kIteration * i.iterations + i.branches;
 }
 
 double copy_slots(const CopyInstructions& c) {
-  return kSlotsPerInstruction * (kCopiedLoad * c.loads + kCopiedStore * c.stores +
-                                 kCopiedGathered * c.gathered + kCopiedScattered * c.scattered);
+  return c.loads + c.stores + c.gathered + kScattered * c.scattered;
 }
 
 double wave_slots(const Instructions& i, bool partial_sums, double group) {

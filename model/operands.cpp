@@ -11,11 +11,6 @@ namespace assay::model {
 
 namespace {
 
-// Of broadcast elements, the part that is folded into an operation. Assumed, for instruction sets
-// that have such operands (AVX-512): some have an indexed address,
-// and are split off again by the core.
-constexpr double kElements = 0.5;
-
 // Times that a node's body is executed, where `slp_lanes` scalar operations are one.
 double executions(const ir::Program& p, const ir::Node& n, int slp_lanes) {
   double out = 1.0 / slp_lanes;
@@ -60,8 +55,7 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
     if (loads <= 0) continue;
     const double once =
         std::clamp(2 * loads - needs[b].times, 0.0, std::min(loads, needs[b].times));
-    const bool elements = p.vector_width > 1 || !needs[b].lanes;
-    out += once * (a.vector_loads + (elements ? kElements : 1) * a.splats) / loads;
+    out += once;
   }
   return out;
 }

@@ -77,12 +77,9 @@ const model::Level* last_cache(const model::Machine& m) {
   return m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2];
 }
 
-// Caches retain reused lines before new ones (RRIP). Where reuse retention was not measured, data
-// that each run only reads is retained by this power of single-use retention. Assumed.
-constexpr double kReuseExponent = 0.5;
-// Where it was measured, data that runs only read counts as used once. Of what programs produce
-// this part counts as reused. Assumed: on AMD Zen 5, BERT-base's values of 0.4 MB stay as if all of
-// it were, MobileNetV2's of 4.8 MB as if none.
+// Caches retain reused lines before new ones (RRIP). Data that runs only read counts as used once,
+// of what programs produce half as reused: whether a line is touched again before its eviction is
+// not known.
 constexpr double kProducedReuse = 0.5;
 
 // The part that a private cache, or the last one, still holds when a program reaches it. The
@@ -112,16 +109,15 @@ double held_fraction(const model::Machine& m, const model::Level& cache, const C
           cache.reuse_retention.to > 0
               ? std::lerp(hit_fraction(cache.single_use_retention, missed + foreign),
                           hit_fraction(cache.reuse_retention, missed + foreign), e.reuse_fraction)
-              : std::pow(hit_fraction(cache.single_use_retention, missed + foreign),
-                         e.produced ? 1 : kReuseExponent);
+              : hit_fraction(cache.single_use_retention, missed + foreign);
     else
       sum += retained_after(cache, missed, touched, foreign, cache.end);
   }
   return sum / static_cast<double>(walk.first.size());
 }
 
-constexpr int64_t kCodeBytes =
-    4096;  // of a kernel; assumed. Misses depend on what ran since, hardly on this
+// Of a kernel. Misses depend on what ran since, hardly on this.
+constexpr int64_t kCodeBytes = 10'000;
 
 Range code_of(int program) {
   return {-(int64_t{program} + 1) * kCodeBytes, -int64_t{program} * kCodeBytes};

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "model/alignment.h"
 #include "model/closed_form.h"
 #include "model/slp.h"
 #include "simulator/estimator.h"
@@ -133,30 +132,11 @@ void Estimator::finish() {
   }
   const double spread = std::sqrt(variance);
   const model::Residual band =
-      m_.simt ? model::residual_of_waves(out_.efficiency, waited_ / std::max(out_.seconds, 1e-15))
-              : model::residual_of(residual_inputs());
+      model::residual_of(m_.residuals, m_.simt ? "waves" : "cores", out_);
   out_.low = out_.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
   out_.high = out_.seconds * (1 + std::hypot(band.high - 1, spread));
   std::sort(out_.assumed.begin(), out_.assumed.end());
   out_.assumed.erase(std::unique(out_.assumed.begin(), out_.assumed.end()), out_.assumed.end());
-}
-
-model::ResidualInputs Estimator::residual_inputs() const {
-  const double all = std::max(out_.seconds, 1e-15);
-  const std::vector<int> arguments = ir::arguments_of(p_);
-  return {.efficiency = out_.efficiency,
-          .width_halvings = std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)),
-          .blocks = std::ranges::any_of(arguments,
-                                        [&](int t) {
-                                          return model::inside_blocks(
-                                              p_, p_.layouts[static_cast<size_t>(t)], index_of(t));
-                                        }),
-          .private_transfers = cost_.private_non_overlap / all,
-          .shared_transfers = cost_.shared_non_overlap / all,
-          .vector = cost_.vector / all,
-          .issue = cost_.issue / all,
-          .set_conflicts = cost_.set_conflicts / all,
-          .contention = cost_.contention / all};
 }
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before,

@@ -17,7 +17,7 @@ using model::Quantity;
 
 void Estimator::in_core_time() {
   const auto [split_loads, split_stores] = straddling_accesses();
-  const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_);
+  const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_, m_.window);
   double gathered = 0, scattered = 0, splats = 0, own_gathered = 0, own_scattered = 0;
   const size_t arguments = ir::arguments_of(p_).size();
   for (size_t b = 0; b < counts_.buffers.size(); ++b) {

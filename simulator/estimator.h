@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/bandwidth.h"
-#include "model/residual.h"
 #include "model/streams.h"
 #include "model/traffic.h"
 #include "simulator/cache_lookup.h"
@@ -56,13 +55,17 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   void transfer_time();
   // Bytes between levels l and l+1 that come from l+1 and no further.
   std::pair<double, double> bytes_from(size_t l) const;
-  // Seconds that unprefetched misses take beyond streaming. A core has so many misses outstanding
-  // (Little's law). At most what was measured, since some cores fetch lines in pairs or know
-  // strides. Misses from further away are counted there. `read`: bytes counted here. `paid`: the
-  // part of their streaming time that is certainly counted elsewhere.
-  double unprefetched_wait(size_t l, double read, double paid) const;
-  // Factor on the time, where a part of the bytes moves in short runs.
-  static double short_run_slowdown(double short_runs, double all, double times);
+  // Seconds that unprefetched lines and the begin of written runs take beyond streaming. A core has
+  // so many misses outstanding (Little's law). At most what short runs showed, since some cores
+  // fetch lines in pairs or know strides. `read`, `written`: bytes counted here, not at a level
+  // behind.
+  double unprefetched_wait(size_t l, double read, double written) const;
+  struct Streamed {
+    double in = 0, out = 0;  // bytes
+    // Seconds: of all, beyond the loads and stores of the same lines, and without overlap.
+    double all = 0, beyond = 0, waited = 0;
+  };
+  Streamed streamed_from(size_t l) const;
   // Lines of rows that share sets of the nearest cache, whose fills are serialised. A core works on
   // other things meanwhile.
   void set_conflict_time();
@@ -90,7 +93,6 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   double wakeup_time(double body);
   void launch_time(double body);
   void finish();
-  model::ResidualInputs residual_inputs() const;
 
   const ir::Program& p_;
   const model::Machine& m_;

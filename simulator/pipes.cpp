@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "model/residual.h"
+#include "model/overlap.h"
 
 namespace assay::simulator {
 
@@ -81,7 +81,7 @@ double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
       functions_add ? busy[1] + parts[3].second : 0;  // 1: additions are the first of their pipe
   const double most = *std::max_element(busy.begin(), busy.end());
   if (m_.simt || most <= 0) return std::max(most, added);
-  return std::max(model::p_norm(busy, model::kPipeExponent), added);
+  return std::max(model::overlapped(busy), added);
 }
 
 }  // namespace assay::simulator
