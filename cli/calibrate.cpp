@@ -28,9 +28,10 @@ void declare(Options& options, Request& r) {
   options.add_option("JOURNAL", r.journals, "journals of `assay validate`, all of one device");
   options.add_option("--profile", r.profile, "file, or name in the library").type_name("PROFILE");
   options
-      .add_option("--residuals", r.residuals,
-                  "instead: the quantiles of the journals that an index lists with `use: fit`; they "
-                  "are the intervals of all estimates")
+      .add_option(
+          "--residuals", r.residuals,
+          "instead: the quantiles of the journals that an index lists with `use: fit`; they "
+          "are the intervals of all estimates")
       .type_name("INDEX.yaml");
   options.add_option("-o,--output", r.output, "calibration, or quantiles, to write")
       .type_name("FILE.yaml")
@@ -45,8 +46,8 @@ Diags contradictions(const Request& r) {
   if (r.residuals.empty() && r.journals.empty())
     return {error("JOURNAL is required", "a journal of `assay validate --journal`")};
   if (r.residuals.empty() && r.profile.empty()) return {error("--profile is required")};
-  if (!r.residuals.empty() && !(r.journals.empty() && r.profile.empty() && r.api.empty() &&
-                                r.overrides.empty()))
+  if (!r.residuals.empty() &&
+      !(r.journals.empty() && r.profile.empty() && r.api.empty() && r.overrides.empty()))
     return {error("--residuals takes its journals and profiles from the index",
                   "leave out JOURNAL, --profile, --api and --set")};
   return {};
@@ -62,8 +63,7 @@ ExitCode write_residuals(const Request& r, Format format, const Context& context
   if (const Diags unwritten = write_text(r.output, made->text); !unwritten.empty())
     return failed(unwritten, context);
   if (format == Format::json)
-    print_json(
-        {{"residuals", r.output}, {"programs", made->programs}, {"inside", made->inside}});
+    print_json({{"residuals", r.output}, {"programs", made->programs}, {"inside", made->inside}});
   else
     fmt::print("{} programs, {:.1f} % of them inside -> {}\n", made->programs, 100 * made->inside,
                r.output);

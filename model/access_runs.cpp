@@ -85,10 +85,10 @@ double AccessRuns::set_conflicts(size_t i, double bytes, const Level& cache) con
 
 double AccessRuns::set_conflicts(const Footprint& f, double bytes, const Level& cache) const {
   const double lines = f.row_lines(line_), sets = f.sets_touched(line_, cache.sets);
-  if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets) return 0;
-  const double in_flight = m_.levels.size() > 1 ? m_.levels[1].outstanding_misses : 1;
-  const double at_once = std::min(cache.sets, sets * std::max(1.0, in_flight / lines));
-  return bytes / line_ / at_once;
+  const double ways = std::floor(cache.capacity.value / (cache.sets * line_));
+  if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets * std::max(1.0, ways)) return 0;
+  const double ahead = m_.hidden_latency * m_.clock;  // lines, one a cycle
+  return bytes / line_ / std::min(cache.sets, sets * std::max(1.0, ahead / lines));
 }
 
 bool AccessRuns::has_set_conflicts(size_t i, const Level& cache) const {

@@ -10,6 +10,15 @@ namespace assay::model {
 // (infinity), since overlap is never perfect near a tie. 3 is the field's usual value.
 inline constexpr double kOverlapExponent = 3;
 
+// Conflict misses end at so many times the capacity: half of the sets of a cache whose pages map at
+// random hold fewer lines than they have ways.
+inline constexpr double kConflictMissEnd = 2;
+
+// The part of what a program produced that a later one finds as reused data, and of false sharing
+// that occurs. Nothing is known of either: whether a line is touched again before its eviction, and
+// whether units reach the ends of their runs at the same time.
+inline constexpr double kReusedPart = 0.5, kFalselySharedPart = 0.5;
+
 // The part of lines that a hit curve still misses at `from`, and still hits at `to`: the definition
 // of those fields.
 inline constexpr double kTail = 0.1;

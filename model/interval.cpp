@@ -24,8 +24,7 @@ struct IntervalReader : yaml::Reader {
 
   Residual row(const yaml::Node& n) {
     only_keys(n, {"unit", "bound", "below", "low", "high", "n"});
-    const yaml::Names units = {"cores", "waves"},
-                      bounds = {"vector", "core", "transfers", "other"};
+    const yaml::Names units = {"cores", "waves"}, bounds = {"vector", "core", "transfers", "other"};
     Residual r;
     r.unit = units[static_cast<size_t>(word(n, "unit", units))];
     r.bound = bounds[static_cast<size_t>(word(n, "bound", bounds))];
@@ -87,7 +86,10 @@ Residual residual_of(const std::vector<Residual>& all, std::string_view unit, co
         (nearest == nullptr || r.below < nearest->below))
       nearest = &r;
   }
-  return nearest != nullptr ? *nearest : widest;
+  // An estimate lies within its interval.
+  Residual out = nearest != nullptr ? *nearest : widest;
+  out.low = std::min(1.0, out.low), out.high = std::max(1.0, out.high);
+  return out;
 }
 
 }  // namespace assay::model

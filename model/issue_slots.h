@@ -24,9 +24,9 @@ struct CopyInstructions {
   double loads = 0, stores = 0, gathered = 0, scattered = 0;
 };
 
-// Of a core, in micro-operations: what the instructions of the kernel are, counted. A memory operand
-// of an operation takes no slot of its own. A gathered lane is loaded by the instruction that
-// inserts it.
+// Of a core, in micro-operations: what the instructions of the kernel are, counted. A memory
+// operand of an operation takes no slot of its own. A gathered lane is loaded by the instruction
+// that inserts it.
 double core_slots(const Instructions& i);
 // The same of copies, whose loops only increment their positions.
 double copy_slots(const CopyInstructions& c);

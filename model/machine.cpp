@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lower/count.h"
+#include "model/constants.h"
 #include "model/resolving.h"
 
 namespace assay::model {
@@ -83,9 +84,10 @@ class Resolver : Resolving {
                                std::to_string(static_cast<int>(m_.vector_registers)));
     }
     const auto& res = p_.execution.resident;
-    m_.resident_groups = res.groups.known() ? res.groups.value->v : (m_.simt ? defaults::kGroups : 1);
-    m_.resident_waves =
-        res.threads.known() ? res.threads.value->v / m_.native_width : (m_.simt ? defaults::kWaves : 1);
+    m_.resident_groups =
+        res.groups.known() ? res.groups.value->v : (m_.simt ? defaults::kGroups : 1);
+    m_.resident_waves = res.threads.known() ? res.threads.value->v / m_.native_width
+                                            : (m_.simt ? defaults::kWaves : 1);
   }
 
   // Lane-slots per second of one unit. Pre: the rate is known.
@@ -198,10 +200,11 @@ class Resolver : Resolving {
       return;
     }
     m_.fma_rate = instructions(q, fma != nullptr && fma->slots.known() ? fma->slots.value->v : 1.0);
-    m_.fma_latency = fma != nullptr && fma->latency.known()
-                         ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false,
-                                    "compute.fma.f32.latency"}
-                         : assume(defaults::kFmaCycles / m_.clock, "compute.fma.f32.latency", "4 cycles");
+    m_.fma_latency =
+        fma != nullptr && fma->latency.known()
+            ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false,
+                       "compute.fma.f32.latency"}
+            : assume(defaults::kFmaCycles / m_.clock, "compute.fma.f32.latency", "4 cycles");
     const hwdesc::ComputeOp* update = op("update");
     if (update != nullptr && update->latency.known())
       m_.update_latency = {seconds(*update->latency.value), spread_of(update->latency), false,
@@ -270,10 +273,10 @@ class Resolver : Resolving {
                      fmt::format("{} instructions for each issue slot of a cycle", per_slot))
                   .value;
     m_.hidden_latency = m_.window / m_.issue_rate.value;
-    m_.prefetch_streams = p_.execution.prefetch_streams.known()
-                              ? p_.execution.prefetch_streams.value->v
-                              : assume(defaults::kPrefetchStreams, "execution.prefetch_streams",
-                                       "16 streams").value;
+    m_.prefetch_streams =
+        p_.execution.prefetch_streams.known()
+            ? p_.execution.prefetch_streams.value->v
+            : assume(defaults::kPrefetchStreams, "execution.prefetch_streams", "16 streams").value;
   }
 
   Quantity time_or(const hwdesc::Value<hwdesc::Seconds>& v, double fallback,
@@ -289,7 +292,9 @@ class Resolver : Resolving {
       m_.launch = {api_.device_barrier.value->v, spread_of(api_.device_barrier), false,
                    base + ".device_barrier"};
     else
-      m_.launch = time_or(api_.launch.stream, m_.simt ? defaults::kWaveLaunch : defaults::kCoreLaunch, base + ".launch.stream");
+      m_.launch =
+          time_or(api_.launch.stream, m_.simt ? defaults::kWaveLaunch : defaults::kCoreLaunch,
+                  base + ".launch.stream");
     if (api_.wakeup_skew.known() && !api_.device_barrier.known())
       m_.wakeup_skew = {api_.wakeup_skew.value->v, spread_of(api_.wakeup_skew), false,
                         base + ".wakeup_skew"};

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "hwdesc/target.h"
-#include "model/constants.h"
 #include "model/interval.h"
 #include "support/result.h"
 
@@ -49,7 +48,7 @@ struct Level {  // one memory, near to far
   Quantity read, write;    // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
   // p of the bandwidth law (bandwidth.h). Where it is not known, `read` is what all units reach.
-  double bandwidth_exponent = defaults::kSharpness;
+  double bandwidth_exponent = 100;
   // Read/write serialisation: concurrent reading and writing take at least so much of the sum of
   // their times. 1: half-duplex.
   double read_write_serialisation = 1;
@@ -67,7 +66,7 @@ struct Level {  // one memory, near to far
   Quantity latency;  // s
   // Of the time that lines take from here, the part that overlaps with computing (ECM).
   Quantity overlap{1, 0, false, "", 1};
-  double outstanding_misses = defaults::kOutstandingMisses;  // lines that one unit waits for at once
+  double outstanding_misses = 10;  // lines that one unit waits for at once
   bool write_allocates = true;
 };
 
@@ -104,10 +103,10 @@ struct Machine {
   Quantity splat_rate;                 // broadcast loads/s/unit into a whole vector; 0: as any load
   std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // lanes/s/unit of narrower vectors
   Quantity issue_rate;                                      // vector instr/s/unit
-  double window = 0;            // instructions of a core that may wait for earlier ones
-  double hidden_latency = 0;    // s in which it issues as many
-  double prefetch_streams = 0;  // rows that its prefetchers follow at once
-  Quantity fma_latency, add_latency;                        // s
+  double window = 0;                  // instructions of a core that may wait for earlier ones
+  double hidden_latency = 0;          // s in which it issues as many
+  double prefetch_streams = 0;        // rows that its prefetchers follow at once
+  Quantity fma_latency, add_latency;  // s
   // s from a multiply-add on a vector in memory to the next one on the same (store forwarding).
   Quantity update_latency;
   // Of the nearest memory, as Level::read_write_serialisation.

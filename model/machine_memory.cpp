@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/constants.h"
 #include "model/overlap.h"
 #include "model/resolving.h"
 
@@ -88,8 +89,8 @@ class Memories : Resolving {
     if (!l.ways.known() && l.page_stride_lines.known())
       return std::exp2(
           std::round(std::log2(std::max(1.0, bytes / level.line / l.page_stride_lines.value->v))));
-    const double sets =
-        std::log2(std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : defaults::kWays) * level.line)));
+    const double sets = std::log2(
+        std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : defaults::kWays) * level.line)));
     return std::exp2(l.ways.known() ? std::round(sets) : std::floor(sets));
   }
 
@@ -110,8 +111,9 @@ class Memories : Resolving {
     else if (l.capacity.known())
       out.capacity = {l.capacity.value->v, spread_of(l.capacity), false, base + ".capacity"};
     else
-      out.capacity = assume(l.managed == hwdesc::Managed::automatic ? defaults::kFirstCacheBytes : 1e12,
-                            base + ".capacity", "not known");
+      out.capacity =
+          assume(l.managed == hwdesc::Managed::automatic ? defaults::kFirstCacheBytes : 1e12,
+                 base + ".capacity", "not known");
     if (l.capacity.known()) out.middle = l.capacity.value->v;
     out.end = l.knee.to.known() ? l.knee.to.value->v : defaults::kKneeWidth * out.capacity.value;
     if (l.transaction.known())
@@ -128,6 +130,7 @@ class Memories : Resolving {
     else if (m_.simt)
       out.latency = usual_latency(l, out, base + ".latency");
     out.overlap = overlap_of(l, out, base + ".overlap");
+    out.outstanding_misses = defaults::kOutstandingMisses;
     if (l.outstanding.lines.known())
       out.outstanding_misses = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     resolve_hit_curve(l.single_use_retention, out.single_use_retention);
@@ -167,7 +170,8 @@ class Memories : Resolving {
   Quantity overlap_of(const hwdesc::MemoryLevel& l, const Level& level, const std::string& path) {
     if (l.overlap.known()) return {l.overlap.value->v, spread_of(l.overlap), false, path};
     if (m_.simt || level.latency.value <= 0) return {level.shared ? 0.0 : 1.0, 0, false, path};
-    return {hidden_fraction(level.latency.value, m_.hidden_latency), 0, false, path};
+    return {hidden_fraction(level.latency.value, m_.hidden_latency), 0,
+            !p_.execution.window.known(), "execution.window"};
   }
 
   // Concurrent loads and stores; and serialised ones, where a load needs the store before it.
@@ -216,7 +220,8 @@ class Memories : Resolving {
     if (!s.from.known() || !s.middle.known()) return;
     const double from = s.from.value->v, middle = s.middle.value->v,
                  to = s.to.known() ? s.to.value->v : middle / from * middle;
-    out = {from * std::pow(from / middle, kPastTail), middle, 0.5, to * std::pow(to / middle, kPastTail)};
+    out = {from * std::pow(from / middle, kPastTail), middle, 0.5,
+           to * std::pow(to / middle, kPastTail)};
   }
 
   // A probe's capacity is where the latency crosses the geometric mean of two levels, which gives
@@ -260,7 +265,8 @@ class Memories : Resolving {
     if (out.per_unit_read.value <= 0) {
       out.per_unit_read = out.read;
       if (out.shared)
-        out.per_unit_read.value = std::min(out.read.value, defaults::kUnitShares * out.read.value / users);
+        out.per_unit_read.value =
+            std::min(out.read.value, defaults::kUnitShares * out.read.value / users);
     }
     out.per_unit_write = out.write;
     out.per_unit_write.value = out.write.value * out.per_unit_read.value / out.read.value;
@@ -273,6 +279,7 @@ class Memories : Resolving {
     };
     out.unprefetched_miss = begin(l.bandwidth.short_run_read, out.read);
     out.unprefetched_store = begin(l.bandwidth.short_run_write, out.write);
+    out.bandwidth_exponent = defaults::kSharpness;
     if (l.bandwidth.sharpness.known()) out.bandwidth_exponent = l.bandwidth.sharpness.value->v;
   }
 };

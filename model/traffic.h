@@ -32,7 +32,7 @@ struct BytesMoved {
 
 struct LevelTraffic {  // into (read) and out of (written) level i, from and to level i+1
   double read = 0, written = 0;
-  double working_set = 0;                            // of the depth that fits, bytes
+  double working_set = 0;   // of the depth that fits, bytes
   double unprefetched = 0;  // of all units: lines read at the start of a run, before any prefetch
   double runs_written = 0;  // of all units: runs of lines that are written
   // Of all units: lines that conflict in a set of the nearest cache; those that are modified there

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lower/nest.h"
+#include "model/constants.h"
 #include "model/retention.h"
 #include "model/streams.h"
 #include "simulator/cache_lookup.h"
@@ -77,15 +78,12 @@ const model::Level* last_cache(const model::Machine& m) {
   return m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2];
 }
 
-// Caches retain reused lines before new ones (RRIP). Data that runs only read counts as used once,
-// of what programs produce half as reused: whether a line is touched again before its eviction is
-// not known.
-constexpr double kProducedReuse = 0.5;
-
 // The part that a private cache, or the last one, still holds when a program reaches it. The
 // program touches other operands on its own walk, and brings in as much of them as the last run
 // did. Whoever walked it before also touched others between, and brought in what it missed: the
-// more and the longer ago, the earlier it was done with a place.
+// more and the longer ago, the earlier it was done with a place. Caches retain reused lines before
+// new ones (RRIP): data that runs only read counts as used once, of what programs produce a part as
+// reused.
 double held_fraction(const model::Machine& m, const model::Level& cache, const CacheState& state,
                      const CacheState::Entry& e, const Since& since, const Walk& walk) {
   const bool last = &cache == last_cache(m);
@@ -270,7 +268,7 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
                     now.wrote = e.wrote, most = size_of(both);
                   now.produced = now.produced || e.produced;
                 });
-    now.reuse_fraction = now.produced ? kProducedReuse : 0;
+    now.reuse_fraction = now.produced ? model::kReusedPart : 0;
     now.missed = reached * (alone ? 1 - kept_of_all : std::max(0.0, 1 - found / whole));
     cut(before.recent, where[i]);
     before.recent.insert(before.recent.begin(), now);

@@ -131,8 +131,7 @@ void Estimator::finish() {
     variance += part * part;
   }
   const double spread = std::sqrt(variance);
-  const model::Residual band =
-      model::residual_of(m_.residuals, m_.simt ? "waves" : "cores", out_);
+  const model::Residual band = model::residual_of(m_.residuals, m_.simt ? "waves" : "cores", out_);
   out_.low = out_.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
   out_.high = out_.seconds * (1 + std::hypot(band.high - 1, spread));
   std::sort(out_.assumed.begin(), out_.assumed.end());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/bandwidth.h"
+#include "model/constants.h"
 #include "model/retention.h"
 #include "simulator/estimator.h"
 #include "simulator/transfer_cost.h"
@@ -29,7 +30,7 @@ void Estimator::false_sharing_time() {
   // chance: half of the time.
   const double in_step = moved_by_others_ / moved_;
   const double waiting =
-      0.5 * in_step * ends.count * (ends_cost + split_lines);
+      model::kFalselySharedPart * in_step * ends.count * (ends_cost + split_lines);
   (measured ? cost_.contention : cost_.shared_non_overlap) += measured ? waiting : passing;
   if (!measured) cost_.transfers += passing;
   add_term(

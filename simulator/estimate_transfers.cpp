@@ -24,15 +24,17 @@ double Estimator::unprefetched_wait(size_t l, double read, double written) const
   const model::LevelTraffic& t = traffic_[l];
   if (m_.simt) return 0;
   const double line = m_.levels[0].line;
-  double wait = 0;
-  if (from.latency.value > 0 && t.read > 0) {
+  double wait = 0, each = from.unprefetched_miss.value_or(0);
+  if (from.latency.value > 0) {
     const double late =
         line / model::little_bound(from.outstanding_misses * line, from.latency.value);
-    const double each =
+    const double by_latency =
         std::max(0.0, late - line * path_transfer_cost(m_, l + 1, active_).read);
-    wait += t.unprefetched * read / t.read * std::min(each, from.unprefetched_miss.value_or(each));
+    each = std::min(by_latency, from.unprefetched_miss.value_or(by_latency));
   }
-  if (t.written > 0) wait += t.runs_written * written / t.written * from.unprefetched_store.value_or(0);
+  if (t.read > 0) wait += t.unprefetched * read / t.read * each;
+  if (t.written > 0)
+    wait += t.runs_written * written / t.written * from.unprefetched_store.value_or(0);
   return wait * moved_;
 }
 
@@ -45,15 +47,18 @@ Estimator::Streamed Estimator::streamed_from(size_t l) const {
     return moved_by_others_ * concurrent.seconds(read, written) +
            (moved_ - moved_by_others_) * alone.seconds(read, written);
   };
-  // Only the time beyond the loads and stores of the same lines is waited for.
+  // Only the time beyond the loads and stores of the same lines is waited for: of loads. Stores
+  // wait in their buffer.
   const auto beyond = [&](double read, double written) {
-    return std::max(0.0, streamed(read, written) - moved_ * nearest.seconds(read, written));
+    return std::max(0.0, streamed(read, written) + unprefetched_wait(l, read, written) -
+                             moved_ * nearest.seconds(read, written));
   };
-  const double all = beyond(in, out), late = unprefetched_wait(l, in, out);
-  // A core waits for loads; for stores only when its store buffer is full.
-  const double reading = std::min(all, beyond(in, 0)) + unprefetched_wait(l, in, 0);
-  return {in, out, streamed(in, out) + late, all + late,
-          (1 - m_.levels[l + 1].overlap.value) * (m_.simt ? streamed(in, out) : reading)};
+  const double all = beyond(in, out);
+  const bool shared = m_.levels[l + 1].shared;
+  const double waited = m_.simt
+                            ? (shared ? streamed(in, out) : all)
+                            : (1 - m_.levels[l + 1].overlap.value) * std::min(all, beyond(in, 0));
+  return {in, out, streamed(in, out) + unprefetched_wait(l, in, out), all, waited};
 }
 
 void Estimator::transfer_time() {
@@ -61,16 +66,16 @@ void Estimator::transfer_time() {
     const model::LevelTraffic& t = traffic_[l];
     const model::Level& from = m_.levels[l + 1];
     const Streamed s = streamed_from(l);
-    const double waited = m_.simt && !from.shared ? s.beyond : s.waited;
     const double copied = model::copy_fraction(streams_, t) * exposed_copies_;
     cost_.transfers += s.all;
-    (from.shared ? cost_.shared_non_overlap : cost_.private_non_overlap) += waited;
+    (from.shared ? cost_.shared_non_overlap : cost_.private_non_overlap) += s.waited;
     cost_.copied_transfers += copied * s.all;
-    cost_.copied_non_overlap += copied * waited;
+    cost_.copied_non_overlap += copied * s.waited;
     note_assumed(from.read, s.in);
     note_assumed(from.write, s.out);
+    note_assumed(from.overlap, s.waited);
     const std::string name = m_.levels[l].name + "<-" + from.name;
-    const double seconds = m_.simt ? waited : s.beyond;
+    const double seconds = m_.simt ? s.waited : s.beyond;
     add_term(
         name, seconds, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
         from.read.spread);

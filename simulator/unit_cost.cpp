@@ -6,26 +6,28 @@
 #include "model/overlap.h"
 
 namespace assay::simulator {
+namespace {
+
+// Ports are filled together: the busiest is the limit.
+double ports(double vector, double load, double store, double serialisation) {
+  return std::max({vector, load, store, serialisation * (load + store)});
+}
+
+// The parts of transfers that are not waited for.
+double beside(double transfers, double waited) { return std::max(0.0, transfers - waited); }
+
+}  // namespace
 
 double ecm_time(const UnitCost& c, double serialisation) {
-  const double loads = c.load - c.copied_load, stores = c.store - c.copied_store;
-  const double non_overlap = c.private_non_overlap + c.shared_non_overlap;
-  const auto beside = [](double transfers, double waited) {
-    return std::max(0.0, transfers - waited);
-  };
-  const std::array<double, 2> both = {loads, stores};
-  const double moving = std::max(model::overlapped(both), serialisation * (loads + stores));
-  const std::array<double, 6> computing = {
-      c.vector,
-      moving,
-      c.issue - c.copied_issue,
-      c.chain,
-      c.tlb + c.set_conflicts,
-      beside(c.transfers - c.copied_transfers, non_overlap - c.copied_non_overlap)};
-  const std::array<double, 5> copying = {c.copied_load, c.copied_store, c.copied_issue,
-                                         c.copied_set_conflicts,
+  const double waited = c.private_non_overlap + c.shared_non_overlap;
+  const std::array<double, 5> computing = {
+      ports(c.vector, c.load - c.copied_load, c.store - c.copied_store, serialisation),
+      c.issue - c.copied_issue, c.chain, c.tlb + c.set_conflicts,
+      beside(c.transfers - c.copied_transfers, waited - c.copied_non_overlap)};
+  const std::array<double, 4> copying = {ports(0, c.copied_load, c.copied_store, serialisation),
+                                         c.copied_issue, c.copied_set_conflicts,
                                          beside(c.copied_transfers, c.copied_non_overlap)};
-  return model::overlapped(computing) + model::overlapped(copying) + non_overlap + c.contention;
+  return model::overlapped(computing) + model::overlapped(copying) + waited + c.contention;
 }
 
 }  // namespace assay::simulator

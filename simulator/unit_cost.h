@@ -18,11 +18,13 @@ struct UnitCost {
   double contention = 0;  // of lines that units take from each other
 };
 
-// ECM time (Treibig, Hager 2009; Stengel et al., ICS'15), with overlap by boundary. What overlaps is
-// joined by one p-norm: pipes, slots, ports, chains, and the overlapping part of transfers. What
-// does not is added. Copies of staged operands are a phase before the loops that compute, outside
-// their reorder window. Lines that units take from each other are waited for, and added.
-// `serialisation`: concurrent loads and stores take at least so much of the sum of their times.
+// ECM time (Treibig, Hager 2009; Stengel et al., ICS'15), with overlap by boundary. Ports are
+// filled together, so the busiest is the limit, as in the port models of OSACA and llvm-mca. One
+// p-norm joins what overlaps: ports, issue slots, chains, conflicts, and the overlapping part of
+// transfers. What does not overlap is added. Copies of staged operands are a phase before the loops
+// that compute, outside their reorder window. Lines that units take from each other are waited for,
+// and added. `serialisation`: concurrent loads and stores take at least so much of the sum of their
+// times.
 double ecm_time(const UnitCost& c, double serialisation);
 
 }  // namespace assay::simulator
