@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/bandwidth.h"
 #include "model/copies.h"
@@ -28,8 +29,10 @@ double Estimator::unprefetched_wait(size_t l, double read, double written) const
   if (from.latency.value > 0) {
     const double late =
         line / model::little_bound(from.outstanding_misses * line, from.latency.value);
-    const double by_latency =
-        std::max(0.0, late - line * path_transfer_cost(m_, l + 1, active_).read);
+    const double together = path_transfer_cost(m_, l + 1, active_).read,
+                 alone = path_transfer_cost(m_, l + 1, 1).read;
+    const double streaming = std::lerp(alone, together, moved_by_others_ / moved_);
+    const double by_latency = std::max(0.0, late - line * streaming);
     each = std::min(by_latency, from.unprefetched_miss.value_or(by_latency));
   }
   if (t.read > 0) wait += t.unprefetched * read / t.read * each;
