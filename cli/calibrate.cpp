@@ -28,10 +28,8 @@ void declare(Options& options, Request& r) {
   options.add_option("JOURNAL", r.journals, "journals of `assay validate`, all of one device");
   options.add_option("--profile", r.profile, "file, or name in the library").type_name("PROFILE");
   options
-      .add_option(
-          "--residuals", r.residuals,
-          "instead: the quantiles of the journals that an index lists with `use: fit`; they "
-          "are the intervals of all estimates")
+      .add_option("--residuals", r.residuals,
+                  "instead: intervals of all estimates, from journals with `use: fit`")
       .type_name("INDEX.yaml");
   options.add_option("-o,--output", r.output, "calibration, or quantiles, to write")
       .type_name("FILE.yaml")

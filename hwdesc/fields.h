@@ -104,8 +104,8 @@ void fields(V& v, Is<Execution> auto& x) {
   v("issue", x.issue, "instructions issued per tick", Need::optional);
   v("window", x.window, "of a core: instructions that may wait for earlier ones (reorder buffer)",
     Need::optional);
-  v("prefetch_streams", x.prefetch_streams, "of a core: streams that its prefetchers follow at once",
-    Need::optional);
+  v("prefetch_streams", x.prefetch_streams,
+    "of a core: streams that its prefetchers follow at once", Need::optional);
   v("code", x.code,
     "size of a straight-line loop body: `from` still runs at full speed, `to` does not",
     Need::optional);
