@@ -1,7 +1,6 @@
 #include "model/interval.h"
 
 #include <algorithm>
-#include <array>
 
 #include "hwdesc/library.h"
 #include "support/check.h"
@@ -24,7 +23,8 @@ struct IntervalReader : yaml::Reader {
 
   Residual row(const yaml::Node& n) {
     only_keys(n, {"unit", "bound", "below", "low", "high", "n"});
-    const yaml::Names units = {"cores", "waves"}, bounds = {"vector", "core", "transfers", "other"};
+    const yaml::Names units = {"cores", "waves"},
+                      bounds = {"vector", "load", "store", "issue", "transfers", "other"};
     Residual r;
     r.unit = units[static_cast<size_t>(word(n, "unit", units))];
     r.bound = bounds[static_cast<size_t>(word(n, "bound", bounds))];
@@ -40,9 +40,9 @@ struct IntervalReader : yaml::Reader {
 }  // namespace
 
 std::string_view bound_class(const Estimate& e) {
-  const std::array<std::string_view, 4> in_core = {"load", "store", "issue", "chain"};
-  if (e.bound == "vector") return "vector";
-  if (std::ranges::find(in_core, e.bound) != in_core.end()) return "core";
+  for (const std::string_view port : {"vector", "load", "store"})
+    if (e.bound == port) return port;
+  if (e.bound == "issue" || e.bound == "chain") return "issue";
   return e.bound.find("<-") != std::string::npos ? "transfers" : "other";
 }
 

@@ -22,8 +22,8 @@ struct Residual {
   double low = 1, high = 1;  // measured / predicted: 90 % lie within
 };
 
-// vector: arithmetic; core: loads, stores, issue slots, chains; transfers: lines between memories;
-// other: launches, waits, what units take from each other.
+// vector, load, store: a port; issue: slots and chains; transfers: lines between memories; other:
+// launches, waits, what units take from each other.
 std::string_view bound_class(const Estimate& e);
 
 // Errors: unknown or missing keys, a quantile that is not positive, low above high.

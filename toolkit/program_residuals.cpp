@@ -20,7 +20,7 @@ namespace assay::toolkit {
 namespace {
 
 constexpr double kMissedBelow = 0.05, kMissedAbove = 0.05;
-constexpr size_t kLeastOfRegime = 50, kLeastOfClass = 20, kMostRegimes = 4;
+constexpr size_t kLeastOfRegime = 40, kLeastOfClass = 20, kMostRegimes = 6;
 
 struct FitJournal {
   std::string file, profile;  // as in the index

@@ -40,7 +40,7 @@ TEST(Interval, IsThatOfTheRegime) {
 TEST(Interval, OfAnUnknownRegimeIsTheWidest) {
   const auto all = parsed_rows(
       "  - {unit: cores, bound: vector, low: 0.9, high: 1.5, n: 50}\n"
-      "  - {unit: cores, bound: core, low: 0.7, high: 1.2, n: 50}\n");
+      "  - {unit: cores, bound: load, low: 0.7, high: 1.2, n: 50}\n");
   const model::Residual other = model::residual_of(all, "cores", bounded("launch", 0.4));
   EXPECT_EQ(other.low, 0.7);
   EXPECT_EQ(other.high, 1.5);
@@ -50,14 +50,14 @@ TEST(Interval, OfAnUnknownRegimeIsTheWidest) {
 }
 
 TEST(Interval, HoldsItsEstimate) {
-  const auto all = parsed_rows("  - {unit: cores, bound: core, low: 1.1, high: 1.2, n: 50}\n");
+  const auto all = parsed_rows("  - {unit: cores, bound: load, low: 1.1, high: 1.2, n: 50}\n");
   EXPECT_EQ(model::residual_of(all, "cores", bounded("load", 0.4)).low, 1);
 }
 
 TEST(Interval, EveryTermIsOfAClass) {
-  EXPECT_EQ(model::bound_class(bounded("vector", 1)), "vector");
-  for (const char* name : {"load", "store", "issue", "chain"})
-    EXPECT_EQ(model::bound_class(bounded(name, 1)), "core");
+  for (const char* name : {"vector", "load", "store", "issue"})
+    EXPECT_EQ(model::bound_class(bounded(name, 1)), name);
+  EXPECT_EQ(model::bound_class(bounded("chain", 1)), "issue");
   EXPECT_EQ(model::bound_class(bounded("l1<-l2", 1)), "transfers");
   EXPECT_EQ(model::bound_class(bounded("launch", 1)), "other");
 }
