@@ -5,8 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "model/slp.h"
-
 namespace assay::model {
 
 namespace {
@@ -21,16 +19,11 @@ double executions(const ir::Program& p, const ir::Node& n, int slp_lanes) {
   return out;
 }
 
-struct Need {
-  double times = 0;   // that operations take it
-  bool lanes = true;  // false: one element of it for all lanes of the SLP vector
-};
-
 }  // namespace
 
 double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int slp_lanes) {
   const std::vector<int> arguments = ir::arguments_of(p);
-  std::vector<Need> needs(counts.buffers.size());
+  std::vector<double> needs(counts.buffers.size());  // times that operations take it
   for (const ir::Node& node : p.graph.nodes) {
     const bool anchor = &node == &p.graph.nodes[0];
     for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
@@ -41,11 +34,9 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
       for (size_t i = 0; anchor && i < p.staging.size(); ++i)
         if (p.staging[i].read == r) b = arguments.size() + i;
       const int uses = ir::uses_of(node, r);
-      needs[b].times += uses > 0
-                            ? executions(p, node, slp_lanes) * uses
-                            : std::numeric_limits<double>::infinity();  // positions are computed
-                                                                        // with, in registers
-      if (slp_lanes > 1 && !ir::moves_with(node, r, *slp_axis(p))) needs[b].lanes = false;
+      needs[b] += uses > 0 ? executions(p, node, slp_lanes) * uses
+                           : std::numeric_limits<double>::infinity();  // positions are computed
+                                                                       // with, in registers
     }
   }
   double out = 0;
@@ -53,8 +44,7 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
     const lower::AccessCount& a = counts.buffers[b];
     const double loads = a.vector_loads + a.splats;
     if (loads <= 0) continue;
-    const double once =
-        std::clamp(2 * loads - needs[b].times, 0.0, std::min(loads, needs[b].times));
+    const double once = std::clamp(2 * loads - needs[b], 0.0, std::min(loads, needs[b]));
     out += once;
   }
   return out;
