@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/calibrate_data.h"
 #include "cli/command.h"
 #include "cli/console/options.h"
 #include "cli/console/report.h"
@@ -10,8 +11,8 @@
 #include "cli/errors_table.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
-#include "toolkit/factors.h"
 #include "toolkit/profiles.h"
+#include "toolkit/program_residuals.h"
 #include "toolkit/validate_score.h"
 
 namespace assay::cli {
@@ -22,7 +23,7 @@ using toolkit::Json;
 struct Request {
   std::vector<std::string> journals, overrides;
   std::string data;  // measurements of operators
-  std::string profile, api, output, launch, caches;
+  std::string profile, api, output, launch, caches, residuals;
 };
 
 void declare(Options& options, Request& r) {
@@ -31,10 +32,12 @@ void declare(Options& options, Request& r) {
       .add_option("--data", r.data,
                   "instead: anyone's times, `op,type,seconds` a line; gives factors")
       .type_name("FILE.csv");
-  options.add_option("--profile", r.profile, "file, or name in the library")
-      .type_name("PROFILE")
-      .required();
-  options.add_option("-o,--output", r.output, "calibration to write")
+  options
+      .add_option("--residuals", r.residuals,
+                  "instead: intervals of all estimates, from journals with `use: fit`")
+      .type_name("INDEX.yaml");
+  options.add_option("--profile", r.profile, "file, or name in the library").type_name("PROFILE");
+  options.add_option("-o,--output", r.output, "calibration, factors, or quantiles, to write")
       .type_name("FILE.yaml")
       .required();
   options.add_option("--api", r.api, "api of the profile (default: the journals')")
@@ -49,76 +52,34 @@ void declare(Options& options, Request& r) {
   options.add_format();
 }
 
-Diags check(const Request& r) {
-  if (r.journals.empty() == r.data.empty())
-    return {error("either journals of `assay validate` or --data is needed",
-                  "`assay calibrate --help`")};
+Diags contradictions(const Request& r) {
+  const int given = int{!r.journals.empty()} + int{!r.data.empty()} + int{!r.residuals.empty()};
+  if (given != 1)
+    return {error("one of JOURNAL..., --data and --residuals is needed",
+                  "journals are of `assay validate`; `assay calibrate --help`")};
+  if (r.residuals.empty() && r.profile.empty()) return {error("--profile is required")};
+  if (!r.residuals.empty() && !(r.profile.empty() && r.api.empty() && r.overrides.empty()))
+    return {error("--residuals takes its journals and profiles from the index",
+                  "leave out --profile, --api and --set")};
   if (r.data.empty() && !(r.launch.empty() && r.caches.empty()))
     return {error("--launch and --caches say how the times of --data were measured")};
   return {};
 }
 
-Result<toolkit::FittedFactors> fit(const Request& r, Diags& notes) {
-  if (const Diags unwritable = check_writable(r.output); !unwritable.empty()) return unwritable;
-  Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
-  if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
-  if (!profile) return profile.diags();
-  const Result<std::vector<toolkit::ReferenceRow>> rows = toolkit::read_measurements(r.data);
-  if (!rows) return rows.diags();
-  toolkit::EstimateOptions options;
-  options.api = r.api;
-  options.software = toolkit::Software::library;
-  if (!r.launch.empty()) options.launch = r.launch;
-  options.warm = r.caches == "warm";
-  return toolkit::fit_factors(*profile, options, *rows, notes);
-}
-
-Json json_of(const toolkit::FittedKind& k) {
-  Json factors = Json::object();
-  for (size_t i = 0; i < compiler::kFactorNames.size(); ++i)
-    if (k.factors.factors[i] != 1)
-      factors[std::string(compiler::kFactorNames[i])] = k.factors.factors[i];
-  return {{"class", k.factors.kind}, {"rows", k.rows},           {"factors", factors},
-          {"not_told", k.not_told},  {"error_before", k.before}, {"error_held_out", k.after},
-          {"low", k.factors.low},    {"high", k.factors.high}};
-}
-
-void print_text(const toolkit::FittedFactors& f, const std::string& output) {
-  std::vector<std::vector<std::string>> rows = {
-      {"class", "rows", "error", "held out", "interval", "factors"}};
-  for (const toolkit::FittedKind& k : f.kinds) {
-    std::string factors;
-    for (size_t i = 0; i < compiler::kFactorNames.size(); ++i)
-      if (k.factors.factors[i] != 1)
-        factors += fmt::format("{}{} x{:.2f}", factors.empty() ? "" : ", ",
-                               compiler::kFactorNames[i], k.factors.factors[i]);
-    rows.push_back({std::string(k.factors.kind), std::to_string(k.rows),
-                    fmt::format("{:.1f} %", 100 * k.before), fmt::format("{:.1f} %", 100 * k.after),
-                    fmt::format("x{:.2f} .. x{:.2f}", k.factors.low, k.factors.high),
-                    factors.empty() ? "none" : factors});
-  }
-  fmt::print("{}, {} launches, {} caches\n{}", f.name, f.launch, f.caches, table(rows));
-  for (const toolkit::FittedKind& k : f.kinds)
-    for (const std::string& why : k.not_told)
-      fmt::print("not told of {}: {}\n", k.factors.kind, why);
-  fmt::print("-> {}\n", output);
-}
-
-ExitCode run_data(const Request& r, Format format, const Context& context) {
-  Diags notes;
-  const Result<toolkit::FittedFactors> fitted = fit(r, notes);
-  if (!fitted) return failed(fitted.diags(), context);
-  if (const Diags unwritten = write_text(r.output, toolkit::print_factors(*fitted));
-      !unwritten.empty())
+ExitCode write_residuals(const Request& r, Format format, const Context& context) {
+  if (const Diags unwritable = check_writable(r.output); !unwritable.empty())
+    return failed(unwritable, context);
+  ProgressLine progress(context);
+  const Result<toolkit::ProgramResiduals> made =
+      toolkit::program_residuals(r.residuals, progress.callback(), context.cancel);
+  if (!made) return failed(made.diags(), context);
+  if (const Diags unwritten = write_text(r.output, made->text); !unwritten.empty())
     return failed(unwritten, context);
-  if (format == Format::json) {
-    Json classes = Json::array();
-    for (const toolkit::FittedKind& k : fitted->kinds) classes.push_back(json_of(k));
-    print_json({{"factors", r.output}, {"classes", classes}});
-  } else {
-    print_text(*fitted, r.output);
-  }
-  print_diags(notes);
+  if (format == Format::json)
+    print_json({{"residuals", r.output}, {"programs", made->programs}, {"inside", made->inside}});
+  else
+    fmt::print("{} programs, {:.1f} % of them inside -> {}\n", made->programs, 100 * made->inside,
+               r.output);
   return ExitCode::ok;
 }
 
@@ -168,8 +129,12 @@ ExitCode run_calibrate(const Command& self, std::span<const std::string> argumen
   Options options(self);
   declare(options, request);
   if (const auto stop = options.parse(arguments)) return *stop;
-  if (const Diags wrong = check(request); !wrong.empty()) return failed(wrong, context);
-  if (!request.data.empty()) return run_data(request, options.format(), context);
+  if (const Diags wrong = contradictions(request); !wrong.empty()) return failed(wrong, context);
+  if (!request.residuals.empty()) return write_residuals(request, options.format(), context);
+  if (!request.data.empty())
+    return run_calibrate_data({request.data, request.profile, request.api, request.output,
+                               request.launch, request.caches, request.overrides},
+                              options.format(), context);
   const Result<toolkit::FromJournals> made = calibrate(request, context);
   if (!made) return failed(made.diags(), context);
   if (const Diags unwritten =

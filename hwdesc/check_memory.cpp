@@ -66,6 +66,9 @@ void check_level(Findings& out, const MemoryLevel& m, Origin otherwise) {
   if (is_far(m) && m.latency.known() && !m.latency.value->clock.empty())
     fault(out, path + ".latency", "far memory does not tick with '" + m.latency.value->clock + "'",
           "give its latency in ns");
+  if (m.overlap.known() && m.overlap.value->v > 1)
+    fault(out, path + ".overlap", print_number(m.overlap.value->v) + " is more than the whole",
+          "a fraction from 0 to 1");
   if (m.knee.from.known() && m.knee.to.known() && m.knee.from.value->v > m.knee.to.value->v)
     fault(out, path + ".knee", "from is above to");
   check_hit_curve(out, path + ".cyclic_scan", m.cyclic_scan);

@@ -102,6 +102,10 @@ void fields(V& v, Is<Execution> auto& x) {
   v("resident", x.resident, "occupancy: what one level holds at once", Need::optional);
   v("registers", x.registers, "the register file", Need::optional);
   v("issue", x.issue, "instructions issued per tick", Need::optional);
+  v("window", x.window, "of a core: instructions that may wait for earlier ones (reorder buffer)",
+    Need::optional);
+  v("prefetch_streams", x.prefetch_streams,
+    "of a core: streams that its prefetchers follow at once", Need::optional);
   v("code", x.code,
     "size of a straight-line loop body: `from` still runs at full speed, `to` does not",
     Need::optional);
@@ -222,6 +226,9 @@ void fields(V& v, Is<MemoryLevel> auto& x) {
   v("role", x.role, "its relation to the levels before it", Need::optional);
   v("outstanding", x.outstanding,
     "outstanding misses that it, or a level behind it, serves at once", Need::optional);
+  v("overlap", x.overlap,
+    "of the time that a core's lines take from it, the part that overlaps with computing (ECM)",
+    Need::optional);
   v("far", x.far, "the distant half of a split cache", Need::optional);
 }
 

@@ -99,6 +99,8 @@ struct Execution {
   Resident resident;
   Registers registers;
   Issue issue;
+  Value<Count> window;            // instructions of a core that wait for earlier ones
+  Value<Count> prefetch_streams;  // that prefetchers of a core follow at once
   Knee code;  // size of a straight-line loop body: full speed up to `from`, not at `to`
   bool operator==(const Execution&) const = default;
 };
@@ -192,6 +194,7 @@ struct MemoryLevel {  // near to far in Profile::memory
   WritePolicy write = WritePolicy::unknown;
   CacheRole role = CacheRole::unknown;
   Outstanding outstanding;
+  Value<Ratio> overlap;  // of a core's transfers from it, the part beside computing
   FarSide far;
   bool operator==(const MemoryLevel&) const = default;
 };

@@ -20,9 +20,18 @@ struct AccessCount {          // per buffer of the kernel, instructions
   bool operator==(const AccessCount&) const = default;
 };
 
-// Costs of functions in exponentials, by the polynomials of the dialects. tanh and erf are an
-// exponential and two polynomials; a power is a logarithm and an exponential, lane by lane in libm.
-inline constexpr double kTanhCost = 1.5, kErfCost = 2.2, kPowCost = 8;
+// Instructions of functions, counted in the polynomials of hw_profiles/dialects/cpp.yaml.
+// | function | multiply-adds | others | beside |
+// | exp      | 9             | 16     |        |
+// | tanh     | 5             | 10     | an exp |
+// | erf      | 13            | 7      | an exp |
+inline constexpr double kExpInstructions = 25, kTanhInstructions = kExpInstructions + 15,
+                        kErfInstructions = kExpInstructions + 20;
+
+// The same in exponentials. A power is a call of libm for each lane, a logarithm and an
+// exponential: 10 stands for vectors of 4 to 8.
+inline constexpr double kTanhCost = kTanhInstructions / kExpInstructions,
+                        kErfCost = kErfInstructions / kExpInstructions, kPowCost = 10;
 
 // Simple operations that turn an element into a position: conversion, comparison, wrap from the
 // end.

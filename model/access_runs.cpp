@@ -10,14 +10,6 @@ namespace assay::model {
 
 namespace {
 
-// Bytes after which prefetchers of a unit's own caches have caught up: two pages, on one machine.
-constexpr double kPrefetcherRampUp = 8192;
-constexpr double kCloseLines = 4;  // between rows that are walked as one
-// Lines that a core has under way while it works on others. Assumed, by the loops of
-// kUpdateConflictCost.
-constexpr double kLinesInFlight = 48;
-constexpr double kPrefetchStreams = 16;  // of a core's prefetchers; assumed, designs have 16 to 32
-
 Stream spanned(Stream s) {
   s.with_gaps = true;
   return s;
@@ -40,7 +32,7 @@ const std::vector<Footprint>& AccessRuns::prefetched_shape(size_t i) const {
 double AccessRuns::prefetchable_run(size_t i) const {
   const Stream& st = s_.streams[i];
   double run = prefetched_shape(i).back().run, rows = prefetched_shape(i).back().rows;
-  if (run >= line_ && rows > kPrefetchStreams) return run;
+  if (run >= line_ && rows > m_.prefetch_streams) return run;
   for (size_t d = st.end_depth; d-- > 0;) {
     const Footprint& outer = prefetched_shape(i)[d];
     if (!st.moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
@@ -50,27 +42,6 @@ double AccessRuns::prefetchable_run(size_t i) const {
     rows = outer.rows;
   }
   return run;
-}
-
-AccessRuns::Rows AccessRuns::rows_of(const Footprint& f) const {
-  const bool close =
-      f.near_rows > 1 && f.rows == f.near_rows && f.stride - f.run <= kCloseLines * line_;
-  return close ? Rows{f.stride * f.rows, 1} : Rows{f.run, f.rows};
-}
-
-bool AccessRuns::in_short_runs(size_t i) const {
-  const Stream& st = s_.streams[i];
-  Rows rows = rows_of(prefetched_shape(i).back());
-  for (size_t d = st.end_depth;
-       d-- > 0 && rows.n <= kPrefetchStreams && rows.run < kPrefetcherRampUp;) {
-    if (!st.moves[static_cast<size_t>(s_.nest.loops[d].axis)]) continue;
-    const Rows outer = rows_of(prefetched_shape(i)[d]);
-    if (outer.n < rows.n)
-      rows.run = outer.run * outer.n / rows.n;  // wholly covered, consecutive rows are one
-    if (outer.n < rows.n || outer.run <= rows.run || (rows.n > 1 && outer.n > rows.n)) break;
-    rows = outer;
-  }
-  return rows.run < kPrefetcherRampUp;
 }
 
 bool AccessRuns::prefetched(size_t i) const {
@@ -114,9 +85,10 @@ double AccessRuns::set_conflicts(size_t i, double bytes, const Level& cache) con
 
 double AccessRuns::set_conflicts(const Footprint& f, double bytes, const Level& cache) const {
   const double lines = f.row_lines(line_), sets = f.sets_touched(line_, cache.sets);
-  if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets) return 0;
-  const double at_once = std::min(cache.sets, sets * std::max(1.0, kLinesInFlight / lines));
-  return bytes / line_ / at_once;
+  const double ways = std::floor(cache.capacity.value / (cache.sets * line_));
+  if (m_.simt || cache.shared || f.near_rows <= 1 || lines <= sets * std::max(1.0, ways)) return 0;
+  const double ahead = m_.hidden_latency * m_.clock;  // lines, one a cycle
+  return bytes / line_ / std::min(cache.sets, sets * std::max(1.0, ahead / lines));
 }
 
 bool AccessRuns::has_set_conflicts(size_t i, const Level& cache) const {

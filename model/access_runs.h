@@ -10,11 +10,6 @@
 
 namespace assay::model {
 
-// Misses of one set that a core waits for together, so a set conflict costs the latency of the next
-// cache once for so many. Assumed, by loops over rows 0.25 to 16 KiB from each other on one AMD
-// Zen 5 core.
-inline constexpr double kConcurrentSetMisses = 8;
-
 class AccessRuns {  // invariant: refers to things that outlive it
  public:
   // `shapes`: footprints, [stream][depth].
@@ -24,9 +19,6 @@ class AccessRuns {  // invariant: refers to things that outlive it
   // Bytes that a stream touches in a row before the nest jumps. Rows that are walked interleaved,
   // each a line or more, end where their neighbours began. Prefetchers follow only a few of them.
   double prefetchable_run(size_t i) const;
-
-  // Does the nest leave a row, or several interleaved ones, before prefetchers have caught up?
-  bool in_short_runs(size_t i) const;
 
   // Does the code prefetch the stream (lower's TileBody::emit_prefetch)?
   bool prefetched(size_t i) const;
@@ -51,10 +43,6 @@ class AccessRuns {  // invariant: refers to things that outlive it
   bool has_set_conflicts(size_t i, const Level& cache) const;
 
  private:
-  struct Rows {             // those a few lines from each other are one
-    double run = 0, n = 1;  // bytes of each
-  };
-  Rows rows_of(const Footprint& f) const;
   // Prefetchers follow strides as they follow contiguous bytes.
   const std::vector<Footprint>& prefetched_shape(size_t i) const;
 

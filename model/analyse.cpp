@@ -7,6 +7,7 @@
 
 #include "lower/early_loads.h"
 #include "lower/nest.h"
+#include "model/constants.h"
 #include "model/lane_addresses.h"
 
 namespace assay::model {
@@ -91,7 +92,7 @@ class ProgramWork {
     w_.operations = {counts_.fma * lanes, counts_.simple * lanes, counts_.divide * lanes,
                      counts_.math * lanes};
     const double computing =
-        counts_.fma + counts_.simple + counts_.divide + kFunctionInstructions * counts_.math;
+        counts_.fma + counts_.simple + counts_.divide + lower::kExpInstructions * counts_.math;
     const double loops = counts_.iterations / shape_.unrolled;
     w_.instructions =
         (computing + loops * kLoopInstructions + waves_ * kThreadInstructions) / whole_groups_;

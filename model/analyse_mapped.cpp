@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "model/constants.h"
 #include "model/lane_addresses.h"
 
 namespace assay::model {

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "lower/nest.h"
-#include "model/residual.h"
 
 namespace assay::model {
 
-Copies copies_of(const ir::Program& p, const lower::Counts& counts) {
+Copies copies_of(const ir::Program& p, const lower::Counts& counts, double window) {
   Copies out;
   const size_t first = counts.buffers.size() - p.staging.size();
   const std::vector<int> arguments = ir::arguments_of(p);
@@ -31,7 +30,7 @@ Copies copies_of(const ir::Program& p, const lower::Counts& counts) {
     if (lower::copy_vector_dim(p, s) < 0) out.single_elements += n;
     // Half a reorder window of loads and stores overlaps with the arithmetic before them, and half
     // with that after them.
-    out.exposed += n * std::max(0.0, 1 - kReorderWindow / at_once);
+    out.exposed += n * std::max(0.0, 1 - window / at_once);
   }
   return out;
 }

@@ -18,7 +18,8 @@ struct Copies {
   // Of the total, those that no arithmetic hides: too many at once for the reorder window.
   double exposed = 0;
 };
-Copies copies_of(const ir::Program& p, const lower::Counts& counts);
+// `window`: instructions.
+Copies copies_of(const ir::Program& p, const lower::Counts& counts, double window);
 
 // Of the bytes between two levels, the part of copies: what they read, and they themselves as they
 // are written.

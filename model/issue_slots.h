@@ -1,5 +1,4 @@
-// Issue slots: of counted operations, of the instructions that compilers add to them, and of loops
-// and conditions (counting, comparing, jumping).
+// Issue slots: of counted operations, and of loops and conditions (counting, comparing, jumping).
 #pragma once
 
 namespace assay::model {
@@ -25,20 +24,11 @@ struct CopyInstructions {
   double loads = 0, stores = 0, gathered = 0, scattered = 0;
 };
 
-// Of a core. A memory operand of an operation takes no slot of its own. A store takes more than
-// one: its address, and what becomes of the value. Assumed: fitted to the times of 4000 programs of
-// 40 operators on one x86 core, on an idle machine and through two kernel languages. Numbers from
-// three quarters of the operators fit the rest as well. For operations and loads they are close to
-// the instructions that g++ makes (1.1 each). Iterations take fewer than the 1.7 there, since they
-// overlap. Stores, gathered and scattered lanes and functions take more. Where no operation has a
-// memory operand this is too few.
+// Of a core, in micro-operations: what the instructions of the kernel are, counted. A memory
+// operand of an operation takes no slot of its own. A gathered lane is loaded by the instruction
+// that inserts it.
 double core_slots(const Instructions& i);
 // The same of copies, whose loops only increment their positions.
 double copy_slots(const CopyInstructions& c);
-
-// Of a unit that issues for waves of threads. Fetching restarts after a taken jump, at best at the
-// start of an issue group, so each loses half a group on average (the front-end models of llvm-mca
-// and uiCA). `partial_sums`: accumulators go to memory and back. Assumed.
-double wave_slots(const Instructions& i, bool partial_sums, double group);
 
 }  // namespace assay::model

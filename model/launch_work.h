@@ -13,15 +13,6 @@
 
 namespace assay::model {
 
-// Instructions beside those that compute, load and store, as compilers of GPUs emit them: of a
-// loop's step (counter, jump, addresses of the next tiles), and of a thread's start and end.
-inline constexpr double kLoopInstructions = 8, kThreadInstructions = 24;
-// Registers of a thread beside its accumulators and operands: addresses, indices, the loop's state.
-inline constexpr double kThreadRegisters = 24;
-
-// Instructions of an exponential, as the dialects write it for threads.
-inline constexpr double kFunctionInstructions = 25;
-
 // Operations of a group through one kind of pipe, in elements.
 struct Operations {
   double multiply_adds = 0, simple = 0, divisions = 0, functions = 0;  // functions: exp, tanh, ...

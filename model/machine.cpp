@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "lower/count.h"
+#include "model/constants.h"
 #include "model/resolving.h"
 
 namespace assay::model {
@@ -67,7 +69,7 @@ class Resolver : Resolving {
       if (mode.width.known()) m_.widths.push_back(static_cast<int>(mode.width.value->v));
     std::sort(m_.widths.begin(), m_.widths.end());
     if (m_.widths.empty()) {
-      m_.widths = {m_.simt ? 32 : 4};
+      m_.widths = {static_cast<int>(m_.simt ? defaults::kWaveLanes : defaults::kVectorLanes)};
       m_.assumptions.push_back("execution.lanes.modes: " + std::to_string(m_.widths[0]) + " lanes");
     }
     m_.native_width = m_.simt ? m_.widths.front() : m_.widths.back();
@@ -77,14 +79,15 @@ class Resolver : Resolving {
                            (m_.simt ? per_unit(r.per) : 1.0);
       m_.vector_registers = m_.simt ? bytes / (4.0 * m_.native_width) : r.count.value->v;
     } else {
-      m_.vector_registers = m_.simt ? 512 : 16;
+      m_.vector_registers = m_.simt ? defaults::kWaveRegisters : defaults::kVectorRegisters;
       m_.assumptions.push_back("execution.registers.count: " +
                                std::to_string(static_cast<int>(m_.vector_registers)));
     }
     const auto& res = p_.execution.resident;
-    m_.resident_groups = res.groups.known() ? res.groups.value->v : (m_.simt ? 16 : 1);
-    m_.resident_waves =
-        res.threads.known() ? res.threads.value->v / m_.native_width : (m_.simt ? 32 : 1);
+    m_.resident_groups =
+        res.groups.known() ? res.groups.value->v : (m_.simt ? defaults::kGroups : 1);
+    m_.resident_waves = res.threads.known() ? res.threads.value->v / m_.native_width
+                                            : (m_.simt ? defaults::kWaves : 1);
   }
 
   // Lane-slots per second of one unit. Pre: the rate is known.
@@ -197,10 +200,11 @@ class Resolver : Resolving {
       return;
     }
     m_.fma_rate = instructions(q, fma != nullptr && fma->slots.known() ? fma->slots.value->v : 1.0);
-    m_.fma_latency = fma != nullptr && fma->latency.known()
-                         ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false,
-                                    "compute.fma.f32.latency"}
-                         : assume(4 / m_.clock, "compute.fma.f32.latency", "4 cycles");
+    m_.fma_latency =
+        fma != nullptr && fma->latency.known()
+            ? Quantity{seconds(*fma->latency.value), spread_of(fma->latency), false,
+                       "compute.fma.f32.latency"}
+            : assume(defaults::kFmaCycles / m_.clock, "compute.fma.f32.latency", "4 cycles");
     const hwdesc::ComputeOp* update = op("update");
     if (update != nullptr && update->latency.known())
       m_.update_latency = {seconds(*update->latency.value), spread_of(update->latency), false,
@@ -236,8 +240,8 @@ class Resolver : Resolving {
       for (NarrowRate& n : m_.narrow_splats) n.rate /= n.lanes;
     }
     m_.alu_rate = op_rate("add", m_.fma_rate, 1);
-    m_.divide_rate = op_rate("div", m_.fma_rate, 16);
-    m_.math_rate = op_rate("exp", m_.fma_rate, 32);
+    m_.divide_rate = op_rate("div", m_.fma_rate, defaults::kDivideTime);
+    m_.math_rate = op_rate("exp", m_.fma_rate, lower::kExpInstructions);
     m_.narrow_divides = narrow_instructions("div", m_.divide_rate);
     m_.narrow_math = narrow_instructions("exp", m_.math_rate);
     m_.fma_pipe = fma != nullptr ? fma->pipe : "fma";
@@ -250,9 +254,29 @@ class Resolver : Resolving {
       m_.issue_rate = {r.v * ticks(r.clock) * per_unit(issue.per), spread_of(issue.rate), false,
                        "execution.issue.rate", per_unit(issue.per)};
     } else {
-      m_.issue_rate = assume(4 * m_.clock, "execution.issue.rate", "4 per cycle");
-      if (m_.simt) m_.issue_rate.parts = 4;
+      m_.issue_rate =
+          assume(defaults::kIssueSlots * m_.clock, "execution.issue.rate", "4 per cycle");
+      if (m_.simt) m_.issue_rate.parts = defaults::kPartitions;
     }
+    if (!m_.simt) resolve_window();
+  }
+
+  // A core of more issue slots has a larger window, so that it hides about as many cycles.
+  void resolve_window() {
+    const double slots = m_.issue_rate.value / m_.clock;
+    const bool in_order = slots <= defaults::kInOrderSlots;
+    const double per_slot = in_order ? defaults::kInOrderWindowPerSlot : defaults::kWindowPerSlot;
+    m_.window =
+        p_.execution.window.known()
+            ? p_.execution.window.value->v
+            : assume(per_slot * slots, "execution.window",
+                     fmt::format("{} instructions for each issue slot of a cycle", per_slot))
+                  .value;
+    m_.hidden_latency = m_.window / m_.issue_rate.value;
+    m_.prefetch_streams =
+        p_.execution.prefetch_streams.known()
+            ? p_.execution.prefetch_streams.value->v
+            : assume(defaults::kPrefetchStreams, "execution.prefetch_streams", "16 streams").value;
   }
 
   Quantity time_or(const hwdesc::Value<hwdesc::Seconds>& v, double fallback,
@@ -268,7 +292,9 @@ class Resolver : Resolving {
       m_.launch = {api_.device_barrier.value->v, spread_of(api_.device_barrier), false,
                    base + ".device_barrier"};
     else
-      m_.launch = time_or(api_.launch.stream, m_.simt ? 3e-6 : 1e-6, base + ".launch.stream");
+      m_.launch =
+          time_or(api_.launch.stream, m_.simt ? defaults::kWaveLaunch : defaults::kCoreLaunch,
+                  base + ".launch.stream");
     if (api_.wakeup_skew.known() && !api_.device_barrier.known())
       m_.wakeup_skew = {api_.wakeup_skew.value->v, spread_of(api_.wakeup_skew), false,
                         base + ".wakeup_skew"};
@@ -283,7 +309,7 @@ class Resolver : Resolving {
     if (api_.merged_loads.known())
       m_.merged_loads = std::max(1, static_cast<int>(api_.merged_loads.value->v));
     if (api_.unrolled.known()) m_.unrolled = std::max(1, static_cast<int>(api_.unrolled.value->v));
-    m_.group_start = time_or(api_.group_start, 50e-9, base + ".group_start");
+    m_.group_start = time_or(api_.group_start, defaults::kGroupStart, base + ".group_start");
     if (api_.group_barrier.known())
       m_.group_barrier = {api_.group_barrier.value->v, spread_of(api_.group_barrier), false,
                           base + ".group_barrier"};
@@ -315,6 +341,11 @@ double group_barrier_of(const Machine& m, double waves) {
   return time;
 }
 
+const Level& nearest_cache(const Machine& m) {
+  return *std::find_if(m.levels.begin(), m.levels.end() - 1,
+                       [](const Level& l) { return !l.is_scratchpad; });
+}
+
 Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled,
                         std::span<const ir::MatrixInstruction> described) {
   Resolution out;
@@ -322,6 +353,7 @@ Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled,
   Resolver(target, out).resolve();
   resolve_types(target, described, out);
   if (!out.diags.empty()) return out.diags;
+  out.machine.residuals = program_residuals();
   return out.machine;
 }
 

@@ -11,6 +11,7 @@
 #include "hwdesc/target.h"
 #include "ir/dtype.h"
 #include "ir/matrix.h"
+#include "model/interval.h"
 #include "support/result.h"
 
 namespace assay::model {
@@ -50,26 +51,25 @@ struct Level {  // one memory, near to far
   Quantity read, write;    // bytes/s of one instance, all its units together
   Quantity per_unit_read, per_unit_write;  // bytes/s one unit alone reaches
   // p of the bandwidth law (bandwidth.h). Where it is not known, `read` is what all units reach.
-  double bandwidth_exponent = 32;
+  double bandwidth_exponent = 100;
   // Read/write serialisation: concurrent reading and writing take at least so much of the sum of
   // their times. 1: half-duplex.
   double read_write_serialisation = 1;
   // The time of copying over the sum of the times of reading and of writing, at least 1: a memory's
   // bus loses time where it turns between them.
   double read_write_turnaround = 1;
-  // Time per byte of runs of a few lines, over that of long ones.
-  double short_run_read = 1, short_run_write = 1;
   // Hit curves of data used once and of data used several times, by the bytes of other data that
   // came in since.
   HitCurve single_use_retention, reuse_retention;
   // Bytes/s that co-tenants bring into an instance; 0: not known, or there are none.
   Quantity co_tenant_eviction;
-  // s that the first line of a run costs a unit beyond streaming, as short runs showed. nullopt:
-  // not measured.
-  std::optional<double> unprefetched_miss;
+  // s that the begin of a run costs a unit beyond streaming, as short runs showed: read, written.
+  // nullopt: not measured.
+  std::optional<double> unprefetched_miss, unprefetched_store;
   Quantity latency;  // s
-  double outstanding_misses =
-      10;  // lines that one unit waits for at once; 10 fill buffers are usual
+  // Of the time that lines take from here, the part that overlaps with computing (ECM).
+  Quantity overlap{1, 0, false, "", 1};
+  double outstanding_misses = 10;  // lines that one unit waits for at once
   bool write_allocates = true;
 };
 
@@ -121,7 +121,10 @@ struct Machine {
   Quantity splat_rate;                 // broadcast loads/s/unit into a whole vector; 0: as any load
   std::vector<NarrowRate> narrow_gathers, narrow_scatters;  // lanes/s/unit of narrower vectors
   Quantity issue_rate;                                      // vector instr/s/unit
-  Quantity fma_latency, add_latency;                        // s
+  double window = 0;                  // instructions of a core that may wait for earlier ones
+  double hidden_latency = 0;          // s in which it issues as many
+  double prefetch_streams = 0;        // rows that its prefetchers follow at once
+  Quantity fma_latency, add_latency;  // s
   // s from a multiply-add on a vector in memory to the next one on the same (store forwarding).
   Quantity update_latency;
   // Of the nearest memory, as Level::read_write_serialisation.
@@ -160,12 +163,16 @@ struct Machine {
   Quantity group_barrier;                  // s, of a group of one wave; 0: not known
   std::vector<WideBarrier> wide_barriers;  // of several, ascending
   std::vector<Level> levels;               // [0] nearest
+  std::vector<Residual> residuals;         // measured / predicted, by regime
   std::vector<std::string> assumptions;
 };
 
 // Seconds of a barrier in a group of so many waves: linear between two sizes that the profile
 // knows, constant beyond the last. 0: it knows none.
 double group_barrier_of(const Machine& m, double waves);
+
+// The first level that is no scratchpad. Pre: there is a memory.
+const Level& nearest_cache(const Machine& m);
 
 // An assumption for an unknown field, times a factor: how much depends on it?
 struct Scaled {

@@ -2,11 +2,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/constants.h"
+#include "model/overlap.h"
 #include "model/resolving.h"
 
 namespace assay::model {
 
 namespace {
+
+// Nine tenths are held at `from`, half at `middle`, all at from (from / middle) to this power.
+constexpr double kPastTail = kTail / (0.5 - kTail);
 
 class Memories : Resolving {
  public:
@@ -64,18 +69,17 @@ class Memories : Resolving {
                        [&](const hwdesc::MemoryLevel& m) { return m.name == l.backed_by; });
   }
 
-  // Where they were not measured: as on AMD Zen 4, 9 to 10 ticks of the 14 to its second cache, and
-  // 18 to 29.
+  // Where they were not measured: a set that is full takes a line once the one before has come from
+  // the next cache. One that is written back comes and leaves.
   void resolve_set_conflicts() {
-    constexpr double kConflict = 0.65, kDirty = 2.3;
     if (m_.simt || m_.levels.size() < 2) return;
     const std::string path = "memory." + m_.levels[0].name + ".set_conflict";
     const auto assume = [](const Quantity& from, double times, const std::string& name,
                            Quantity& to) {
       if (to.value <= 0 && from.value > 0) to = {from.value * times, from.spread, true, name};
     };
-    assume(m_.levels[1].latency, kConflict, path, m_.set_conflict);
-    assume(m_.set_conflict, kDirty, path + "_dirty", m_.set_conflict_dirty);
+    assume(m_.levels[1].latency, 1, path, m_.set_conflict);
+    assume(m_.set_conflict, 2, path + "_dirty", m_.set_conflict_dirty);
   }
 
   // A power of two. Where sets are hashed, it is measured by how many lines at page strides
@@ -85,8 +89,8 @@ class Memories : Resolving {
     if (!l.ways.known() && l.page_stride_lines.known())
       return std::exp2(
           std::round(std::log2(std::max(1.0, bytes / level.line / l.page_stride_lines.value->v))));
-    const double sets =
-        std::log2(std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : 8.0) * level.line)));
+    const double sets = std::log2(
+        std::max(1.0, bytes / ((l.ways.known() ? l.ways.value->v : defaults::kWays) * level.line)));
     return std::exp2(l.ways.known() ? std::round(sets) : std::floor(sets));
   }
 
@@ -107,10 +111,11 @@ class Memories : Resolving {
     else if (l.capacity.known())
       out.capacity = {l.capacity.value->v, spread_of(l.capacity), false, base + ".capacity"};
     else
-      out.capacity = assume(l.managed == hwdesc::Managed::automatic ? 32768.0 : 1e12,
-                            base + ".capacity", "not known");
+      out.capacity =
+          assume(l.managed == hwdesc::Managed::automatic ? defaults::kFirstCacheBytes : 1e12,
+                 base + ".capacity", "not known");
     if (l.capacity.known()) out.middle = l.capacity.value->v;
-    out.end = l.knee.to.known() ? l.knee.to.value->v : 1.5 * out.capacity.value;
+    out.end = l.knee.to.known() ? l.knee.to.value->v : defaults::kKneeWidth * out.capacity.value;
     if (l.transaction.known())
       out.line = l.transaction.value->v;
     else if (l.line.known())
@@ -124,6 +129,8 @@ class Memories : Resolving {
       out.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
     else if (m_.simt)
       out.latency = usual_latency(l, out, base + ".latency");
+    out.overlap = overlap_of(l, out, base + ".overlap");
+    out.outstanding_misses = defaults::kOutstandingMisses;
     if (l.outstanding.lines.known())
       out.outstanding_misses = l.outstanding.lines.value->v * per_unit(l.outstanding.per);
     resolve_hit_curve(l.single_use_retention, out.single_use_retention);
@@ -146,19 +153,25 @@ class Memories : Resolving {
     m_.levels.push_back(std::move(out));
   }
 
-  // Where the latency was not measured: as on the library's GPUs. Their scratchpads take 23 to 48
-  // ticks, first caches 30 to 125, second ones 211 to 266, far memories 317 to 405 ns.
   Quantity usual_latency(const hwdesc::MemoryLevel& l, const Level& level,
                          const std::string& path) {
-    constexpr double kScratchpad = 25, kFirst = 32, kFurther = 220, kFar = 400e-9;
+    using namespace defaults;
     const bool first = std::none_of(m_.levels.begin(), m_.levels.end(),
                                     [](const Level& before) { return !before.is_scratchpad; });
-    Quantity q = level.is_scratchpad ? assume(kScratchpad / m_.clock, path, "25 ticks")
+    Quantity q = level.is_scratchpad ? assume(kScratchpadTicks / m_.clock, path, "25 ticks")
                  : is_farthest(l)    ? assume(kFar, path, "400 ns")
-                 : first             ? assume(kFirst / m_.clock, path, "32 ticks")
-                                     : assume(kFurther / m_.clock, path, "220 ticks");
+                 : first             ? assume(kFirstTicks / m_.clock, path, "32 ticks")
+                                     : assume(kFurtherTicks / m_.clock, path, "220 ticks");
     if (!m_.levels.empty()) q.value = std::max(q.value, m_.levels.back().latency.value);
     return q;
+  }
+
+  // By default, as much of a line's time as the reorder window hides of its latency.
+  Quantity overlap_of(const hwdesc::MemoryLevel& l, const Level& level, const std::string& path) {
+    if (l.overlap.known()) return {l.overlap.value->v, spread_of(l.overlap), false, path};
+    if (m_.simt || level.latency.value <= 0) return {level.shared ? 0.0 : 1.0, 0, false, path};
+    return {hidden_fraction(level.latency.value, m_.hidden_latency), 0,
+            !p_.execution.window.known(), "execution.window"};
   }
 
   // Concurrent loads and stores; and serialised ones, where a load needs the store before it.
@@ -190,7 +203,7 @@ class Memories : Resolving {
     double to = s.to.known() ? s.to.value->v : 0;
     if (!s.to.known()) {
       to = s.middle.known() ? s.middle.value->v / from * s.middle.value->v
-                            : std::max(out.end, 2 * from);
+                            : std::max(out.end, defaults::kScanWidth * from);
       m_.assumptions.push_back(base + ".cyclic_scan.to: " +
                                (s.middle.known() ? "as far beyond the middle as `from` is before it"
                                                  : "the knee's end, at least twice `from`"));
@@ -198,16 +211,17 @@ class Memories : Resolving {
     out.cyclic_scan = true;
     out.middle = s.middle.known() ? s.middle.value->v : std::sqrt(from * to);
     out.middle_hits = 0.5;
-    out.capacity = {from * std::pow(from / out.middle, 0.25), spread_of(s.from), false,
+    out.capacity = {from * std::pow(from / out.middle, kPastTail), spread_of(s.from), false,
                     base + ".cyclic_scan.from"};
-    out.end = to * std::pow(to / out.middle, 0.25);
+    out.end = to * std::pow(to / out.middle, kPastTail);
   }
 
   static void resolve_hit_curve(const hwdesc::HitCurve& s, HitCurve& out) {
     if (!s.from.known() || !s.middle.known()) return;
     const double from = s.from.value->v, middle = s.middle.value->v,
                  to = s.to.known() ? s.to.value->v : middle / from * middle;
-    out = {from * std::pow(from / middle, 0.25), middle, 0.5, to * std::pow(to / middle, 0.25)};
+    out = {from * std::pow(from / middle, kPastTail), middle, 0.5,
+           to * std::pow(to / middle, kPastTail)};
   }
 
   // A probe's capacity is where the latency crosses the geometric mean of two levels, which gives
@@ -251,19 +265,21 @@ class Memories : Resolving {
     if (out.per_unit_read.value <= 0) {
       out.per_unit_read = out.read;
       if (out.shared)
-        out.per_unit_read.value = std::min(out.read.value, 4 * out.read.value / users);
+        out.per_unit_read.value =
+            std::min(out.read.value, defaults::kUnitShares * out.read.value / users);
     }
     out.per_unit_write = out.write;
     out.per_unit_write.value = out.write.value * out.per_unit_read.value / out.read.value;
-    const auto slower = [&](const hwdesc::Value<hwdesc::Bandwidth>& short_runs,
-                            const Quantity& whole) {
-      return short_runs.known() ? std::max(1.0, whole.value / bandwidth(short_runs, "").value) : 1;
+    // What a short run takes longer than so many bytes of a long one, its begin costs.
+    const auto begin = [&](const hwdesc::Value<hwdesc::Bandwidth>& short_runs,
+                           const Quantity& whole) -> std::optional<double> {
+      if (!short_runs.known()) return std::nullopt;
+      const double longer = 1 / bandwidth(short_runs, "").value - 1 / whole.value;
+      return hwdesc::kShortRunBytes * users * std::max(0.0, longer);
     };
-    out.short_run_read = slower(l.bandwidth.short_run_read, out.read);
-    out.short_run_write = slower(l.bandwidth.short_run_write, out.write);
-    if (l.bandwidth.short_run_read.known())
-      out.unprefetched_miss =
-          hwdesc::kShortRunBytes * users / out.read.value * (out.short_run_read - 1);
+    out.unprefetched_miss = begin(l.bandwidth.short_run_read, out.read);
+    out.unprefetched_store = begin(l.bandwidth.short_run_write, out.write);
+    out.bandwidth_exponent = defaults::kSharpness;
     if (l.bandwidth.sharpness.known()) out.bandwidth_exponent = l.bandwidth.sharpness.value->v;
   }
 };

@@ -5,16 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "model/slp.h"
-
 namespace assay::model {
 
 namespace {
-
-// Of broadcast elements, the part that is folded into an operation. Assumed, for instruction sets
-// that have such operands (AVX-512): some have an indexed address,
-// and are split off again by the core.
-constexpr double kElements = 0.5;
 
 // Times that a node's body is executed, where `slp_lanes` scalar operations are one.
 double executions(const ir::Program& p, const ir::Node& n, int slp_lanes) {
@@ -26,16 +19,11 @@ double executions(const ir::Program& p, const ir::Node& n, int slp_lanes) {
   return out;
 }
 
-struct Need {
-  double times = 0;   // that operations take it
-  bool lanes = true;  // false: one element of it for all lanes of the SLP vector
-};
-
 }  // namespace
 
 double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int slp_lanes) {
   const std::vector<int> arguments = ir::arguments_of(p);
-  std::vector<Need> needs(counts.buffers.size());
+  std::vector<double> needs(counts.buffers.size());  // times that operations take it
   for (const ir::Node& node : p.graph.nodes) {
     const bool anchor = &node == &p.graph.nodes[0];
     for (int r = 0; r < static_cast<int>(node.reads.size()); ++r) {
@@ -46,11 +34,9 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
       for (size_t i = 0; anchor && i < p.staging.size(); ++i)
         if (p.staging[i].read == r) b = arguments.size() + i;
       const int uses = ir::uses_of(node, r);
-      needs[b].times += uses > 0
-                            ? executions(p, node, slp_lanes) * uses
-                            : std::numeric_limits<double>::infinity();  // positions are computed
-                                                                        // with, in registers
-      if (slp_lanes > 1 && !ir::moves_with(node, r, *slp_axis(p))) needs[b].lanes = false;
+      needs[b] += uses > 0 ? executions(p, node, slp_lanes) * uses
+                           : std::numeric_limits<double>::infinity();  // positions are computed
+                                                                       // with, in registers
     }
   }
   double out = 0;
@@ -58,10 +44,8 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
     const lower::AccessCount& a = counts.buffers[b];
     const double loads = a.vector_loads + a.splats;
     if (loads <= 0) continue;
-    const double once =
-        std::clamp(2 * loads - needs[b].times, 0.0, std::min(loads, needs[b].times));
-    const bool elements = p.vector_width > 1 || !needs[b].lanes;
-    out += once * (a.vector_loads + (elements ? kElements : 1) * a.splats) / loads;
+    const double once = std::clamp(2 * loads - needs[b], 0.0, std::min(loads, needs[b]));
+    out += once;
   }
   return out;
 }

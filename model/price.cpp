@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/residual.h"
+#include "model/overlap.h"
 #include "model/retention.h"
 
 namespace assay::model {
@@ -47,24 +47,6 @@ double missed(const Level& level, double footprint) {
   return part;
 }
 
-double groups_at_once(const LaunchWork& w, const Machine& m, const Memories& memory) {
-  if (!m.simt) return 1;
-  const double lanes = m.native_width, waves = std::ceil(w.threads / lanes);
-  double groups = std::min(m.resident_groups, std::floor(m.resident_waves / waves));
-  if (w.registers_per_thread > 0) {
-    const double each = std::ceil(w.registers_per_thread / m.register_granule) * m.register_granule;
-    // Registers are a partition's: waves are dealt to partitions whole.
-    const double per_partition =
-        std::floor(m.vector_registers / m.partitions / std::min(each, m.registers_per_thread_max));
-    groups = std::min(groups, std::floor(per_partition * m.partitions / waves));
-  }
-  if (w.scratch_bytes > 0)
-    groups = std::min(groups, memory.scratch == nullptr
-                                  ? 0
-                                  : std::floor(memory.scratch->capacity.value / w.scratch_bytes));
-  return groups;
-}
-
 // Bytes of operands that reach the shared cache's far side, where `at_once` groups run. Their tiles
 // lie in the most square block, so that they share rows and columns.
 double operand_bytes(const TileGrid& g, double at_once, const Level* cache) {
@@ -80,7 +62,7 @@ double operand_bytes(const TileGrid& g, double at_once, const Level* cache) {
   return std::clamp(each * groups, unique, groups * (g.row_bytes + g.column_bytes));
 }
 
-double joined(std::span<const double> parts) { return p_norm(parts, kWaveExponent); }
+double joined(std::span<const double> parts) { return overlapped(parts); }
 
 class Pricing {
  public:
@@ -88,7 +70,7 @@ class Pricing {
       : w_(w), m_(m), memory_(memories_of(m_)), caches_(caches) {}
 
   LaunchPrice run() {
-    out_.occupancy = groups_at_once(w_, m_, memory_);
+    out_.occupancy = groups_at_once(w_, m_);
     if (out_.occupancy < 1) {
       out_.seconds = std::numeric_limits<double>::infinity();
       return out_;
@@ -277,6 +259,24 @@ class Pricing {
 };
 
 }  // namespace
+
+double groups_at_once(const LaunchWork& w, const Machine& m) {
+  if (!m.simt) return 1;
+  const Level* scratch = memories_of(m).scratch;
+  const double lanes = m.native_width, waves = std::ceil(w.threads / lanes);
+  double groups = std::min(m.resident_groups, std::floor(m.resident_waves / waves));
+  if (w.registers_per_thread > 0) {
+    const double each = std::ceil(w.registers_per_thread / m.register_granule) * m.register_granule;
+    // Registers are a partition's: waves are dealt to partitions whole.
+    const double per_partition =
+        std::floor(m.vector_registers / m.partitions / std::min(each, m.registers_per_thread_max));
+    groups = std::min(groups, std::floor(per_partition * m.partitions / waves));
+  }
+  if (w.scratch_bytes > 0)
+    groups = std::min(
+        groups, scratch == nullptr ? 0 : std::floor(scratch->capacity.value / w.scratch_bytes));
+  return groups;
+}
 
 LaunchPrice price(const LaunchWork& work, const Machine& m, Caches caches) {
   return Pricing(work, m, caches).run();

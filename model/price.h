@@ -28,6 +28,10 @@ struct LaunchPrice {
   double far_read = 0, far_written = 0, shared_bytes = 0;  // bytes
 };
 
+// Groups that run on a unit at once: limited by registers, scratchpad, waves and groups. 0: not one
+// fits.
+double groups_at_once(const LaunchWork& work, const Machine& m);
+
 // Pre: work.groups > 0. Errors: none; a launch that does not fit (scratchpad, threads) is priced as
 // infinite.
 LaunchPrice price(const LaunchWork& work, const Machine& m, Caches caches = Caches::cold);

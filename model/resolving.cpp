@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/constants.h"
+
 namespace assay::model {
 
 void Resolving::fail(const std::string& what, const std::string& hint) const {
@@ -10,7 +12,8 @@ void Resolving::fail(const std::string& what, const std::string& hint) const {
 
 Quantity Resolving::assume(double value, const std::string& path, const std::string& why) const {
   m_.assumptions.push_back(path + ": " + why);
-  return {path == out_.scaled.path ? value * out_.scaled.factor : value, 0.3, true, path};
+  return {path == out_.scaled.path ? value * out_.scaled.factor : value, defaults::kSpread, true,
+          path};
 }
 
 double Resolving::instances_of(const std::string& per) const {

@@ -5,14 +5,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "model/constants.h"
 #include "model/machine.h"
 #include "model/streams.h"
 
 namespace assay::model {
 
-// Conflict misses end at so many times the capacity: the victim of a full set is not always its
-// oldest line.
-inline constexpr double kConflictMissEnd = 2;
 inline constexpr double kNegligible = 1e-6;  // a fraction that does not count
 
 class ReuseModel {  // invariant: refers to a program, its streams and a machine that outlive it

@@ -83,9 +83,6 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
 struct FalseSharingRuns {
   double count = 0, run = 0;  // bytes of one run
 };
-// Bytes of the runs that a profile's false sharing was measured with. Shorter ones have fewer lines
-// to lose.
-inline constexpr double kFalseSharingRunBytes = 1024;
 FalseSharingRuns false_sharing_runs(const ir::Program& p, const Streams& s, double units);
 
 // Extent of the tile per axis that loops [depth..) cover.

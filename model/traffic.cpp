@@ -102,26 +102,17 @@ class Traffic {
         out.copy_set_conflicts += runs_.set_conflicts(rows_written_by_copy(p_, s, line_),
                                                       out.streams[i].written, m_.levels[0]);
       if (s.written)
-        out.set_conflicts_dirty +=
-            (s.read ? kUpdateConflictCost : 1) * lines / 2;  // filled and written back
-      else {
+        out.set_conflicts_dirty += lines / 2;  // filled and written back
+      else
         out.set_conflicts += lines;
-        out.unprefetched_set_conflicts +=
-            lines *
-            std::min(kConcurrentSetMisses,
-                     runs_.interleaved_rows(i).sets_touched(line_, m_.levels[0].sets)) *
-            line_ / std::max(line_, runs_.prefetchable_run(i));
-      }
     }
     for (size_t i = 0; i < bytes.size(); ++i) {
-      if (!runs_.in_short_runs(i)) continue;
-      out.short_run_read += out.streams[i].read;
-      out.short_run_written += out.streams[i].written;
-    }
-    for (size_t i = 0; i < bytes.size(); ++i)
+      const double run = std::max(line_, runs_.prefetchable_run(i));
       out.unprefetched +=
-          out.streams[i].read / std::max(line_, runs_.prefetchable_run(i)) *
+          out.streams[i].read / run *
           (runs_.prefetched(i) ? runs_.prefetches_evicted_before_use(i, m_.levels[0]) : 1);
+      out.runs_written += out.streams[i].written / run;
+    }
     return out;
   }
 

@@ -27,28 +27,15 @@ namespace assay::model {
 // cold.
 using CachedFractions = std::vector<std::vector<double>>;
 
-// Cost of a set conflict of a line that is loaded, changed and stored, over that of one that is
-// changed in part (memory.*.set_conflict_dirty). One that is written whole costs half of that.
-//
-// Assumed, by loops over rows 2 to 12 KiB from each other, cycles per line on one core:
-// |                         | loaded  | written whole | in part  | updated  |
-// | 16 to 768 rows, Zen 4   | 9 to 10 | 7 to 10       | 18 to 29 | 28 to 32 |
-// | 39 to 128 rows, Zen 5   | 4 to 7  | 15 to 28      | 26 to 32 | 36 to 41 |
-// A line that is changed comes and leaves. All rows share a set. In two and four sets Zen 4 took
-// a half and a quarter.
-inline constexpr double kUpdateConflictCost = 1.3;
-
 struct LevelTraffic {  // into (read) and out of (written) level i, from and to level i+1
   double read = 0, written = 0;
-  double short_run_read = 0, short_run_written = 0;  // of these, in short runs
-  double working_set = 0;                            // of the depth that fits, bytes
+  double working_set = 0;   // of the depth that fits, bytes
   double unprefetched = 0;  // of all units: lines read at the start of a run, before any prefetch
+  double runs_written = 0;  // of all units: runs of lines that are written
   // Of all units: lines that conflict in a set of the nearest cache; those that are modified there
   // and written back.
   double set_conflicts = 0, set_conflicts_dirty = 0;
   double copy_set_conflicts = 0;  // the same of copies of staged operands, which come on top
-  // Of `set_conflicts`, unprefetched lines, each as often as other sets wait at the same time.
-  double unprefetched_set_conflicts = 0;
   std::vector<BytesMoved> streams;
 };
 

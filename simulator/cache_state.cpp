@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lower/nest.h"
+#include "model/constants.h"
 #include "model/retention.h"
 #include "model/streams.h"
 #include "simulator/cache_lookup.h"
@@ -77,18 +78,12 @@ const model::Level* last_cache(const model::Machine& m) {
   return m.levels.size() < 2 ? nullptr : &m.levels[m.levels.size() - 2];
 }
 
-// Caches retain reused lines before new ones (RRIP). Where reuse retention was not measured, data
-// that each run only reads is retained by this power of single-use retention. Assumed.
-constexpr double kReuseExponent = 0.5;
-// Where it was measured, data that runs only read counts as used once. Of what programs produce
-// this part counts as reused. Assumed: on AMD Zen 5, BERT-base's values of 0.4 MB stay as if all of
-// it were, MobileNetV2's of 4.8 MB as if none.
-constexpr double kProducedReuse = 0.5;
-
 // The part that a private cache, or the last one, still holds when a program reaches it. The
 // program touches other operands on its own walk, and brings in as much of them as the last run
 // did. Whoever walked it before also touched others between, and brought in what it missed: the
-// more and the longer ago, the earlier it was done with a place.
+// more and the longer ago, the earlier it was done with a place. Caches retain reused lines before
+// new ones (RRIP): data that runs only read counts as used once, of what programs produce a part as
+// reused.
 double held_fraction(const model::Machine& m, const model::Level& cache, const CacheState& state,
                      const CacheState::Entry& e, const Since& since, const Walk& walk) {
   const bool last = &cache == last_cache(m);
@@ -112,16 +107,15 @@ double held_fraction(const model::Machine& m, const model::Level& cache, const C
           cache.reuse_retention.to > 0
               ? std::lerp(hit_fraction(cache.single_use_retention, missed + foreign),
                           hit_fraction(cache.reuse_retention, missed + foreign), e.reuse_fraction)
-              : std::pow(hit_fraction(cache.single_use_retention, missed + foreign),
-                         e.produced ? 1 : kReuseExponent);
+              : hit_fraction(cache.single_use_retention, missed + foreign);
     else
       sum += retained_after(cache, missed, touched, foreign, cache.end);
   }
   return sum / static_cast<double>(walk.first.size());
 }
 
-constexpr int64_t kCodeBytes =
-    4096;  // of a kernel; assumed. Misses depend on what ran since, hardly on this
+// Of a kernel. Misses depend on what ran since, hardly on this.
+constexpr int64_t kCodeBytes = 10'000;
 
 Range code_of(int program) {
   return {-(int64_t{program} + 1) * kCodeBytes, -int64_t{program} * kCodeBytes};
@@ -274,7 +268,7 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
                     now.wrote = e.wrote, most = size_of(both);
                   now.produced = now.produced || e.produced;
                 });
-    now.reuse_fraction = now.produced ? kProducedReuse : 0;
+    now.reuse_fraction = now.produced ? model::kReusedPart : 0;
     now.missed = reached * (alone ? 1 - kept_of_all : std::max(0.0, 1 - found / whole));
     cut(before.recent, where[i]);
     before.recent.insert(before.recent.begin(), now);

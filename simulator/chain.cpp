@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lower/nest.h"
-#include "model/residual.h"
 
 namespace assay::simulator {
 namespace {
@@ -33,10 +32,10 @@ Tiles tiles_of(const ir::Program& p, const lower::Nest& nest) {
 }
 
 // Chains of the tiles that follow begin before this tile's have ended.
-double tiles_in_flight(const lower::Counts& counts, const Tiles& tiles) {
+double tiles_in_flight(const lower::Counts& counts, const Tiles& tiles, double window) {
   const double instructions = counts.fma + counts.simple + counts.divide + counts.math +
                               counts.loads() + counts.stores() + 2 * counts.iterations;
-  return 1 + model::kReorderWindow / std::max(1.0, instructions / (tiles.count * tiles.passes));
+  return 1 + window / std::max(1.0, instructions / (tiles.count * tiles.passes));
 }
 
 // Accumulators that loops outside them store and load again. Each visit of a tile waits for the one
@@ -73,8 +72,8 @@ double chain_seconds(const ir::Program& p, const model::Machine& m, const model:
   const Tiles tiles = tiles_of(p, streams.nest);
   const bool fused = anchor.combine == ir::Combiner::sum && anchor.body.op == ir::ScalarOp::mul;
   const double latency = (fused ? m.fma_latency : m.add_latency).value;
-  const double ahead = m.simt ? m.resident_waves : tiles_in_flight(counts, tiles);
-  if (!m.simt && lower::has_partial_sums(streams.nest))
+  const double ahead = tiles_in_flight(counts, tiles, m.window);
+  if (lower::has_partial_sums(streams.nest))
     return partial_sum_chains(p, streams.nest, tiles, latency, m.update_latency.value, ahead) *
            share;
   return tiles.count * tiles.steps * latency * share / ahead;

@@ -6,14 +6,12 @@
 #include <cmath>
 #include <utility>
 
-#include "model/alignment.h"
 #include "model/closed_form.h"
 #include "model/slp.h"
 #include "simulator/estimate_launch.h"
 #include "simulator/estimate_mapped.h"
 #include "simulator/estimator.h"
 #include "simulator/load_balance.h"
-#include "simulator/occupancy.h"
 #include "simulator/unit_cost.h"
 
 namespace assay::simulator {
@@ -21,17 +19,6 @@ namespace assay::simulator {
 using model::Estimate;
 using model::Machine;
 using model::Quantity;
-
-namespace {
-
-// The operations that are left after SLP vectorisation and load merging.
-lower::Counts executed(const ir::Program& p, const Machine& m, const lower::Counts& written,
-                       int lanes) {
-  lower::Counts out = model::with_slp(p, written, lanes);
-  return m.simt ? model::with_merged_loads(p, m.merged_loads, std::move(out)) : out;
-}
-
-}  // namespace
 
 Estimator::Estimator(const ir::Program& p, const Machine& m, const CacheState& before,
                      std::span<const Range> where, const lower::Counts* counts, TermDetail words)
@@ -41,16 +28,15 @@ Estimator::Estimator(const ir::Program& p, const Machine& m, const CacheState& b
       streams_(model::streams_of(p)),
       slp_lanes_(model::slp_lanes(p, m.slp_lanes)),
       width_(p.vector_width * slp_lanes_),
-      counts_(executed(p, m, counts != nullptr ? *counts : model::closed_form(p), slp_lanes_)),
+      counts_(model::with_slp(p, counts != nullptr ? *counts : model::closed_form(p), slp_lanes_)),
       share_(busiest_share(p, m)),
       pipes_(m, width_, share_) {
   others_ = remote_lines(p, streams_, m, before, where);
   traffic_ = model::traffic(p, streams_, m, cached_fractions(p, streams_, m, before, where),
-                            model::accessed_bytes(p, streams_, counts_, m.levels[0].line),
-                            m.simt ? groups_per_unit(p, m) : 1);
+                            model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
   groups_ = static_cast<double>(ir::group_count(p));
   active_ = std::min(m.units, groups_);
-  moved_ = m.simt ? 1 / active_ : share_;
+  moved_ = share_;
   moved_by_others_ = active_ > 1 ? std::min(moved_, (1 - moved_) / (active_ - 1)) : 0;
 }
 
@@ -64,9 +50,9 @@ Estimate Estimator::run() {
   false_sharing_time();
   coherence_time();
   tlb_time();
-  if (!m_.simt) out_.rounds = std::ceil(groups_ / m_.units);
-  const double body = m_.simt ? compose_waves() : ecm_time(cost_, m_.load_store_serialisation);
-  launch_time(body);
+  out_.rounds = std::ceil(groups_ / m_.units);
+  const double body = ecm_time(cost_, m_.load_store_serialisation);
+  launch_time();
   const double late = wakeup_time(body);
   out_.seconds = body + fixed_ + late;
   out_.efficiency = std::min(1.0, best_time() / std::max(out_.seconds, 1e-15));
@@ -106,11 +92,9 @@ double Estimator::wakeup_time(double body) {
   return late;
 }
 
-void Estimator::launch_time(double body) {
+void Estimator::launch_time() {
   const double starts = m_.group_start.value * std::ceil(groups_ / m_.units);
   fixed_ = m_.launch.value + starts;  // a launch in a stream waits for the one before it
-  if (m_.simt)
-    fixed_ = m_.launch.value + std::max(0.0, starts - body);  // groups begin beside others
   note_assumed(m_.launch, 1);
   add_term(
       "launch", fixed_,
@@ -134,31 +118,11 @@ void Estimator::finish() {
     variance += part * part;
   }
   const double spread = std::sqrt(variance);
-  const model::Residual band =
-      m_.simt ? model::residual_of_waves(out_.efficiency, waited_ / std::max(out_.seconds, 1e-15))
-              : model::residual_of(residual_inputs());
+  const model::Residual band = model::residual_of(m_.residuals, "cores", out_);
   out_.low = out_.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
   out_.high = out_.seconds * (1 + std::hypot(band.high - 1, spread));
   std::sort(out_.assumed.begin(), out_.assumed.end());
   out_.assumed.erase(std::unique(out_.assumed.begin(), out_.assumed.end()), out_.assumed.end());
-}
-
-model::ResidualInputs Estimator::residual_inputs() const {
-  const double all = std::max(out_.seconds, 1e-15);
-  const std::vector<int> arguments = ir::arguments_of(p_);
-  return {.efficiency = out_.efficiency,
-          .width_halvings = std::log2(std::max(1.0, static_cast<double>(m_.native_width) / width_)),
-          .blocks = std::ranges::any_of(arguments,
-                                        [&](int t) {
-                                          return model::inside_blocks(
-                                              p_, p_.layouts[static_cast<size_t>(t)], index_of(t));
-                                        }),
-          .private_transfers = cost_.private_non_overlap / all,
-          .shared_transfers = cost_.shared_non_overlap / all,
-          .vector = cost_.vector / all,
-          .issue = cost_.issue / all,
-          .set_conflicts = cost_.set_conflicts / all,
-          .contention = cost_.contention / all};
 }
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before,

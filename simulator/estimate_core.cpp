@@ -6,10 +6,8 @@
 #include "model/copies.h"
 #include "model/issue_slots.h"
 #include "model/operands.h"
-#include "model/residual.h"
 #include "simulator/chain.h"
 #include "simulator/estimator.h"
-#include "simulator/occupancy.h"
 
 namespace assay::simulator {
 
@@ -17,46 +15,32 @@ using model::Quantity;
 
 void Estimator::in_core_time() {
   const auto [split_loads, split_stores] = straddling_accesses();
-  const model::Copies copied = m_.simt ? model::Copies{} : model::copies_of(p_, counts_);
-  double gathered = 0, scattered = 0, splats = 0, own_gathered = 0, own_scattered = 0;
-  const size_t arguments = ir::arguments_of(p_).size();
-  for (size_t b = 0; b < counts_.buffers.size(); ++b) {
-    const lower::AccessCount& a = counts_.buffers[b];
+  const model::Copies copied = model::copies_of(p_, counts_, m_.window);
+  double gathered = 0, scattered = 0, splats = 0;
+  for (const lower::AccessCount& a : counts_.buffers) {
     splats += a.splats;
     gathered += a.gathered_lanes;
     scattered += a.scattered_lanes;
-    if (m_.simt && b >= arguments)
-      own_gathered += a.gathered_lanes, own_scattered += a.scattered_lanes;
   }
   // A core gathers and scatters lane by lane: each but a vector's first is inserted or extracted by
-  // a vector pipe. A wave's gather is one instruction.
-  const double per_lane = m_.simt ? 1.0 / p_.vector_width : 1;
-  const double inserted = m_.simt ? 0 : (p_.vector_width - 1.0) / p_.vector_width;
+  // a vector pipe.
+  const double inserted = (p_.vector_width - 1.0) / p_.vector_width;
   const double moved_lanes = (gathered + scattered) * inserted;
-  const double loads = counts_.loads() - gathered * (1 - per_lane) + split_loads;
-  const double stores = counts_.stores() - scattered * (1 - per_lane) + split_stores;
+  const double loads = counts_.loads() + split_loads, stores = counts_.stores() + split_stores;
   cost_.vector = pipes_.busiest(counts_, moved_lanes);
-  const double in_order = loads - gathered * per_lane - copied.single_elements,
+  const double in_order = loads - gathered - copied.single_elements,
                elements = m_.splat_rate.value > 0
                               ? std::clamp(splats - copied.single_elements, 0.0, in_order)
                               : 0;
-  cost_.load =
-      pipes_.load_or_store(in_order - elements, m_.load_rate, m_.narrow_loads) +
-      pipes_.load_or_store(elements, m_.splat_rate, m_.narrow_splats) +
-      pipes_.single_elements(copied.single_elements, m_.load_rate, m_.narrow_loads) +
-      separate_lanes(gathered - own_gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate) +
-      with_bank_conflicts(own_gathered, m_.load_rate);
-  cost_.store = pipes_.load_or_store(stores - scattered * per_lane - copied.single_elements,
-                                     m_.store_rate, m_.narrow_stores) +
-                pipes_.single_elements(copied.single_elements, m_.store_rate, m_.narrow_stores) +
-                separate_lanes(scattered - own_scattered, m_.scatter_rate, m_.narrow_scatters,
-                               m_.store_rate) +
-                with_bank_conflicts(own_scattered, m_.store_rate);
-  if (m_.simt) {
-    const PortTimes ports = port_times(p_, m_, counts_, share_);
-    cost_.load = std::max(cost_.load, ports.in);
-    cost_.store = std::max(cost_.store, ports.out);
-  }
+  cost_.load = pipes_.load_or_store(in_order - elements, m_.load_rate, m_.narrow_loads) +
+               pipes_.load_or_store(elements, m_.splat_rate, m_.narrow_splats) +
+               pipes_.single_elements(copied.single_elements, m_.load_rate, m_.narrow_loads) +
+               pipes_.gather_or_scatter(gathered, m_.gather_rate, m_.narrow_gathers, m_.load_rate);
+  cost_.store =
+      pipes_.load_or_store(stores - scattered - copied.single_elements, m_.store_rate,
+                           m_.narrow_stores) +
+      pipes_.single_elements(copied.single_elements, m_.store_rate, m_.narrow_stores) +
+      pipes_.gather_or_scatter(scattered, m_.scatter_rate, m_.narrow_scatters, m_.store_rate);
   cost_.copied_load = cost_.load * std::min(1.0, copied.exposed / std::max(loads, 1.0));
   cost_.copied_store = cost_.store * std::min(1.0, copied.exposed / std::max(stores, 1.0));
   exposed_copies_ = copied.exposed / std::max(1.0, copied.total);
@@ -65,19 +49,15 @@ void Estimator::in_core_time() {
       .operations = counts_.fma + counts_.simple,
       .divisions = counts_.divide,
       .functions = counts_.math,
-      .loads = std::max(0.0, loads - (m_.simt ? 0 : gathered) - copies.loads),
-      .stores = std::max(0.0, stores - copied.total - (m_.simt ? 0 : scattered - copies.scattered)),
+      .loads = std::max(0.0, loads - gathered - copies.loads),
+      .stores = std::max(0.0, stores - copied.total - (scattered - copies.scattered)),
       .gathered = std::max(0.0, gathered - copies.gathered) * inserted,
       .scattered = std::max(0.0, scattered - copies.scattered) * inserted,
       .prefetches = counts_.prefetches,
-      .operands = m_.simt ? 0 : model::operands_in_memory(p_, counts_, slp_lanes_),
+      .operands = model::operands_in_memory(p_, counts_, slp_lanes_),
       .iterations = counts_.iterations,
       .branches = counts_.branches};
-  const double copying = model::copy_slots(copies),
-               rest = m_.simt
-                          ? model::wave_slots(counted, lower::has_partial_sums(lower::nest_of(p_)),
-                                              m_.issue_rate.value / m_.clock)
-                          : model::core_slots(counted);
+  const double copying = model::copy_slots(copies), rest = model::core_slots(counted);
   const double all = rest + copying;
   cost_.issue = pipes_.at_rate(all, m_.issue_rate);
   cost_.copied_issue = pipes_.at_rate(copying * exposed_copies_, m_.issue_rate);
@@ -111,20 +91,9 @@ void Estimator::in_core_time() {
       m_.fma_latency.spread);
 }
 
-double Estimator::separate_lanes(double lanes, const Quantity& rate,
-                                 std::span<const model::NarrowRate> narrow,
-                                 const Quantity& otherwise) const {
-  return m_.simt && rate.value <= 0 ? pipes_.at_rate(lanes / p_.vector_width, otherwise)
-                                    : pipes_.gather_or_scatter(lanes, rate, narrow, otherwise);
-}
-
-double Estimator::with_bank_conflicts(double lanes, const Quantity& rate) const {
-  return pipes_.at_rate(lanes * model::kBankConflictFraction, rate);
-}
-
 std::pair<double, double> Estimator::straddling_accesses() const {
   const std::vector<int> arguments = ir::arguments_of(p_);
-  const double line = m_.simt ? nearest_cache(m_).whole_line : m_.levels[0].line;
+  const double line = m_.levels[0].line;
   double loads = 0, stores = 0;
   for (size_t b = 0; b < arguments.size(); ++b) {
     const auto t = static_cast<size_t>(arguments[b]);

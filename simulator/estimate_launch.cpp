@@ -12,7 +12,6 @@
 #include "model/slp.h"
 #include "simulator/cache_lookup.h"
 #include "simulator/launch_terms.h"
-#include "simulator/occupancy.h"
 
 namespace assay::simulator {
 
@@ -23,7 +22,7 @@ class LaunchEstimate {
   LaunchEstimate(const ir::Program& p, const model::Machine& m, TermDetail detail)
       : p_(p),
         m_(m),
-        nearest_(static_cast<size_t>(&nearest_cache(m) - m.levels.data())),
+        nearest_(static_cast<size_t>(&model::nearest_cache(m) - m.levels.data())),
         terms_(m, detail) {}
 
   // Were its data in the nearest cache. Bytes and what waits for them only add to it.
@@ -36,7 +35,11 @@ class LaunchEstimate {
   model::Estimate run(const CacheState& before, std::span<const Range> where,
                       const lower::Counts& counts) {
     const model::Streams streams = model::streams_of(p_);
-    const double at_once = groups_per_unit(p_, m_);
+    model::LaunchWork size;
+    size.threads = model::waves_of_group(p_) * m_.native_width;
+    size.registers_per_thread = model::registers_of_thread(p_);
+    size.scratch_bytes = model::scratch_of_group(p_);
+    const double at_once = std::max(1.0, model::groups_at_once(size, m_));
     const std::vector<model::LevelTraffic> traffic =
         model::traffic(p_, streams, m_, found(streams, before, where),
                        model::accessed_bytes(p_, streams, counts, m_.levels[0].line), at_once);
@@ -51,7 +54,7 @@ class LaunchEstimate {
     terms_.add_memories(price_);
     add_levels(traffic);
     terms_.add_launch(work_, price_);
-    return terms_.finish(price_, best_time());
+    return terms_.finish(best_time());
   }
 
  private:
@@ -124,6 +127,10 @@ model::Estimate estimate_launch(const ir::Program& p, const model::Machine& m,
                                 const lower::Counts& counts, TermDetail detail) {
   return LaunchEstimate(p, m, detail)
       .run(before, where, model::with_merged_loads(p, m.merged_loads, counts));
+}
+
+double registers_per_group(const ir::Program& p) {
+  return model::waves_of_group(p) * model::registers_of_thread(p);
 }
 
 double at_least(const ir::Program& p, const model::Machine& m) {

@@ -35,8 +35,7 @@ class MappedEstimate {
     add_levels();
     terms_.add_launch(launch_, price_);
     const double lanes = m_.units * m_.native_width;
-    return terms_.finish(price_,
-                         m_.launch.value + terms_.estimate.flops / 2 / m_.fma_rate.value / lanes);
+    return terms_.finish(m_.launch.value + terms_.estimate.flops / 2 / m_.fma_rate.value / lanes);
   }
 
  private:

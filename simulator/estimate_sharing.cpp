@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "model/bandwidth.h"
-#include "model/residual.h"
+#include "model/constants.h"
 #include "model/retention.h"
 #include "simulator/estimator.h"
 #include "simulator/transfer_cost.h"
@@ -14,7 +14,7 @@ namespace assay::simulator {
 using model::TransferCost;
 
 void Estimator::false_sharing_time() {
-  if (m_.simt || m_.levels.size() < 2) return;
+  if (m_.levels.size() < 2) return;
   const model::FalseSharingRuns ends = model::false_sharing_runs(p_, streams_, active_);
   if (ends.count <= 0) return;
   const model::Level& last = m_.levels[m_.levels.size() - 2];
@@ -26,10 +26,11 @@ void Estimator::false_sharing_time() {
                            model::hit_fraction(last, held_bytes(last), last.end);
   const double split_lines =
       splits_lines ? lower::visits(p_, streams_.nest) * last.latency.value : 0;
-  // Units reach their ends at the same time to the extent that their work is equal.
+  // Units reach their ends at the same time to the extent that their work is equal, and else by
+  // chance: half of the time.
   const double in_step = moved_by_others_ / moved_;
   const double waiting =
-      model::kFalseSharingFraction * in_step * ends.count * (ends_cost + split_lines);
+      model::kFalselySharedPart * in_step * ends.count * (ends_cost + split_lines);
   (measured ? cost_.contention : cost_.shared_non_overlap) += measured ? waiting : passing;
   if (!measured) cost_.transfers += passing;
   add_term(

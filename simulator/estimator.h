@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/bandwidth.h"
-#include "model/residual.h"
 #include "model/streams.h"
 #include "model/traffic.h"
 #include "simulator/cache_lookup.h"
@@ -41,12 +40,6 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
 
   // Pipes, load and store ports, issue slots, dependence chains.
   void in_core_time();
-  // Gathers and scatters. A wave takes one instruction, where no rate was measured.
-  double separate_lanes(double lanes, const model::Quantity& rate,
-                        std::span<const model::NarrowRate> narrow,
-                        const model::Quantity& otherwise) const;
-  // In a scratchpad most lanes of a wave meet others in their bank.
-  double with_bank_conflicts(double lanes, const model::Quantity& rate) const;
   // Second accesses of vectors that straddle a line: loads, stores.
   std::pair<double, double> straddling_accesses() const;
   // Where an argument is touched: its read's index, or the output's own axes.
@@ -56,13 +49,17 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   void transfer_time();
   // Bytes between levels l and l+1 that come from l+1 and no further.
   std::pair<double, double> bytes_from(size_t l) const;
-  // Seconds that unprefetched misses take beyond streaming. A core has so many misses outstanding
-  // (Little's law). At most what was measured, since some cores fetch lines in pairs or know
-  // strides. Misses from further away are counted there. `read`: bytes counted here. `paid`: the
-  // part of their streaming time that is certainly counted elsewhere.
-  double unprefetched_wait(size_t l, double read, double paid) const;
-  // Factor on the time, where a part of the bytes moves in short runs.
-  static double short_run_slowdown(double short_runs, double all, double times);
+  // Seconds that unprefetched lines and the begin of written runs take beyond streaming. A core has
+  // so many misses outstanding (Little's law). At most what short runs showed, since some cores
+  // fetch lines in pairs or know strides. `read`, `written`: bytes counted here, not at a level
+  // behind.
+  double unprefetched_wait(size_t l, double read, double written) const;
+  struct Streamed {
+    double in = 0, out = 0;  // bytes
+    // Seconds: of all, beyond the loads and stores of the same lines, and without overlap.
+    double all = 0, beyond = 0, waited = 0;
+  };
+  Streamed streamed_from(size_t l) const;
   // Lines of rows that share sets of the nearest cache, whose fills are serialised. A core works on
   // other things meanwhile.
   void set_conflict_time();
@@ -81,16 +78,10 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   void add_coherence(const char* name, double bytes, const model::Quantity& rate, bool writes,
                      const char* what);
 
-  // Seconds of a SIMT unit. Resident groups hide what each of them waits for, so a unit is as fast
-  // as the busiest of its parts, or as its rounds of groups. With pipeline stages and a mover,
-  // staged copies for later steps overlap with a group's computation.
-  double compose_waves();
-
   // Units that start late: the others do their share meanwhile, at most all of it.
   double wakeup_time(double body);
-  void launch_time(double body);
+  void launch_time();
   void finish();
-  model::ResidualInputs residual_inputs() const;
 
   const ir::Program& p_;
   const model::Machine& m_;
@@ -107,7 +98,6 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   double groups_ = 1, active_ = 1, fixed_ = 0;
   double moved_ = 1;            // of what memories move, the busiest unit's part
   double moved_by_others_ = 0;  // and each other unit's while it lasts
-  double waited_ = 0;           // s that groups wait for loads, one after the other
   UnitCost cost_;
   std::vector<double> spreads_;
   model::Estimate out_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/residual.h"
+#include "model/interval.h"
 
 namespace assay::simulator {
 
@@ -53,7 +53,7 @@ void LaunchTerms::add_launch(const model::LaunchWork& work, const model::LaunchP
   estimate.balance = work.groups / (each * m_.units);
 }
 
-model::Estimate LaunchTerms::finish(const model::LaunchPrice& price, double best) {
+model::Estimate LaunchTerms::finish(double best) {
   model::Estimate& e = estimate;
   std::vector<double> sorted;
   const model::Term* most = nullptr;
@@ -69,8 +69,7 @@ model::Estimate LaunchTerms::finish(const model::LaunchPrice& price, double best
   if (sorted.size() > 1) e.bound_margin = sorted[0] / sorted[1];
   e.efficiency = std::min(1.0, best / std::max(e.seconds, 1e-15));
   const double spread = std::sqrt(variance);
-  const model::Residual band =
-      model::residual_of_waves(e.efficiency, price.waits / std::max(e.seconds, 1e-15));
+  const model::Residual band = model::residual_of(m_.residuals, "waves", e);
   e.low = e.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
   e.high = e.seconds * (1 + std::hypot(band.high - 1, spread));
   std::sort(e.assumed.begin(), e.assumed.end());

@@ -23,7 +23,7 @@ class LaunchTerms {  // invariant: refers to a machine that outlives it
   void add_launch(const model::LaunchWork& work, const model::LaunchPrice& price);
 
   // `best`: s in which the units could do it. Bound, efficiency, interval.
-  model::Estimate finish(const model::LaunchPrice& price, double best);
+  model::Estimate finish(double best);
 
   model::Estimate estimate;
 

@@ -8,7 +8,7 @@ namespace assay::simulator {
 
 namespace {
 
-constexpr double kMostUnits = 64;  // beyond, edges are too fine to matter
+constexpr double kMostUnits = 100;  // beyond, edges are too fine to matter
 
 // Elements in the first `groups` groups.
 double volume_before(double groups, const std::vector<double>& extents,

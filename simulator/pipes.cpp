@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "model/residual.h"
+#include "model/overlap.h"
 
 namespace assay::simulator {
 
@@ -42,15 +42,14 @@ double Pipes::single_elements(double elements, const Quantity& whole,
 }
 
 // A core loads or stores a vector's first lane as it is and inserts or extracts all others. Vectors
-// narrower than were measured take their part of these, but at least as many loads or stores. A
-// wave's threads need no insertion.
+// narrower than were measured take their part of these, but at least as many loads or stores.
 double Pipes::gather_or_scatter(double lanes, const Quantity& gathered,
                                 std::span<const model::NarrowRate> narrow,
                                 const Quantity& otherwise) const {
   const model::NarrowRate measured = of_width(
       narrow, width_, {m_.native_width, gathered.value > 0 ? gathered.value : otherwise.value});
   const double as_measured = lanes * share_ / measured.rate;
-  if (m_.simt || gathered.value <= 0 || width_ <= 1 || width_ >= measured.lanes) return as_measured;
+  if (gathered.value <= 0 || width_ <= 1 || width_ >= measured.lanes) return as_measured;
   const auto inserted = [](double width) { return (width - 1) / width; };
   const double one_by_one = lanes * share_ / otherwise.value;
   return std::min(as_measured,
@@ -80,8 +79,8 @@ double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
   const double added =
       functions_add ? busy[1] + parts[3].second : 0;  // 1: additions are the first of their pipe
   const double most = *std::max_element(busy.begin(), busy.end());
-  if (m_.simt || most <= 0) return std::max(most, added);
-  return std::max(model::p_norm(busy, model::kPipeExponent), added);
+  if (most <= 0) return added;
+  return std::max(model::overlapped(busy), added);
 }
 
 }  // namespace assay::simulator

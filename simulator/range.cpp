@@ -6,7 +6,7 @@ namespace assay::simulator {
 
 namespace {
 
-constexpr int64_t kSampledPlaces = 64;  // evenly over a range, each in the middle of its part
+constexpr int64_t kSampledPlaces = 100;  // evenly over a range, each in the middle of its part
 
 template <typename Predicate>
 double part_where(const Range& bytes, const Predicate& holds) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "model/residual.h"
-
 namespace assay::simulator {
 namespace {
 
@@ -33,12 +31,6 @@ model::TransferCost path_transfer_cost(const model::Machine& m, size_t l, double
                std::max(slowest.both, at.both)};
   }
   return slowest;
-}
-
-double hidden_transfer_fraction(const model::Machine& m, size_t l) {
-  const model::Level& level = m.levels[l];
-  if (m.simt || level.latency.value <= 0) return level.shared ? 0 : 1;
-  return model::hidden_latency_fraction(level.latency.value * m.clock);
 }
 
 }  // namespace assay::simulator

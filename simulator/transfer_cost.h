@@ -15,8 +15,4 @@ model::TransferCost transfer_cost(const model::Machine& m, size_t l, double acti
 // on its way.
 model::TransferCost path_transfer_cost(const model::Machine& m, size_t l, double active);
 
-// Of the time that lines take from the level, the part that a core's out-of-order execution hides.
-// Waves hide latency by occupancy instead.
-double hidden_transfer_fraction(const model::Machine& m, size_t l);
-
 }  // namespace assay::simulator

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/constants.h"
+
 namespace assay::compiler {
 namespace {
 

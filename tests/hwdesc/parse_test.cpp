@@ -141,6 +141,8 @@ TEST(Parse, inconsistent_profiles_are_refused_with_their_place) {
        "error: memory.l1.path: 'texture' is not one of paths\n"},
       {"read: 50 GB/s", "shape: [{units: 0.5, reaches: 1.5}]",
        "error: memory.dram.bandwidth.shape.0.5: 1.5 is more than the whole\n"},
+      {"capacity: 32 KiB", "overlap: 1.5",
+       "error: memory.l1.overlap: 1.5 is more than the whole\n"},
       {"read: 50 GB/s", "shape: [{units: 1, reaches: 0.5}, {units: 0.5, reaches: 0.8}]",
        "error: memory.dram.bandwidth.shape.1: more units reach less\n"},
       {"capacity: 32 KiB", "cyclic_scan: {from: 32 KiB, middle: 24 KiB, to: 64 KiB}",

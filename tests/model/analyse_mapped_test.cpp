@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/constants.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/closed_form.h"
+#include "model/constants.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {

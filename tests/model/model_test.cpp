@@ -1,12 +1,16 @@
 // The physics, each effect on its own, and the fields a profile needs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
+#include <random>
 
 #include "model/alignment.h"
 #include "model/bandwidth.h"
 #include "model/issue_slots.h"
-#include "model/residual.h"
+#include "model/overlap.h"
 #include "tests/model/programs.h"
 
 namespace assay::test {
@@ -30,19 +34,6 @@ TEST(Bandwidth, LittlesLaw) {
   EXPECT_TRUE(std::isinf(model::little_bound(640, 0)));
 }
 
-TEST(Control, WavesLoseHalfAnIssueGroupWithEachJump) {
-  const auto slots = [](double iterations, double branches, double group) {
-    return model::wave_slots({.iterations = iterations, .branches = branches}, false, group);
-  };
-  EXPECT_DOUBLE_EQ(slots(0, 0, 4), 0);
-  EXPECT_DOUBLE_EQ(slots(10, 0, 8) - slots(10, 0, 4), 10 * 2);
-  EXPECT_DOUBLE_EQ(slots(0, 1, 4), slots(1, 0, 4)) << "a condition compares and jumps too";
-  EXPECT_GT(model::wave_slots({.operations = 10}, true, 4),
-            model::wave_slots({.operations = 10}, false, 4));
-  for (double group : {1.0, 2.0, 4.0, 8.0})  // in cycles, a wider group is never slower
-    EXPECT_LE(slots(3, 5, 2 * group) / (2 * group), slots(3, 5, group) / group);
-}
-
 TEST(Control, CoresLoadOneMemoryOperandPerOperation) {
   const double alone = model::core_slots({.operations = 100});
   EXPECT_GE(alone, 100);
@@ -61,18 +52,45 @@ TEST(Control, CoresLoadOneMemoryOperandPerOperation) {
 }
 
 TEST(Latency, IsHiddenWithinTheReorderWindow) {
-  EXPECT_EQ(model::hidden_latency_fraction(0), 1);
-  EXPECT_EQ(model::hidden_latency_fraction(14), 1) << "the latency of a second cache";
-  const double hidden = 1000 * model::hidden_latency_fraction(1000);
-  EXPECT_GT(hidden, 224.0 / 8) << "cycles of a small window at 8 instructions each";
-  EXPECT_LT(hidden, 600.0 / 3) << "of a large one at 3";
-  EXPECT_DOUBLE_EQ(model::hidden_latency_fraction(0.999 * hidden), 1)
-      << "shorter ones are hidden entirely";
+  EXPECT_EQ(model::hidden_fraction(0, 20e-9), 1);
+  EXPECT_EQ(model::hidden_fraction(19e-9, 20e-9), 1);
   for (const double times : {1.5, 4.0, 10.0})
-    EXPECT_NEAR(model::hidden_latency_fraction(times * hidden), 1 / times, 1e-12)
-        << "as many cycles of any longer one";
-  for (double c = 1; c < 1000; c *= 1.5)
-    EXPECT_GE(model::hidden_latency_fraction(c), model::hidden_latency_fraction(1.5 * c));
+    EXPECT_NEAR(model::hidden_fraction(times * 20e-9, 20e-9), 1 / times, 1e-12)
+        << "as much of any longer one";
+  hwdesc::Target t = small_cpu(4, 1);
+  t.profile.memory[3].latency.value = hwdesc::Latency{448, "core"};
+  EXPECT_EQ(machine(t).levels[1].overlap.value, 1) << "no latency is known";
+  t.profile.execution.window.value = hwdesc::Count{224};
+  const auto overlap = [&] { return machine(t).levels[3].overlap.value; };
+  EXPECT_NEAR(overlap(), 224.0 / 4 / 448, 1e-9) << "four instructions a cycle";
+  t.profile.execution.window.value->v *= 2;
+  EXPECT_NEAR(overlap(), 448.0 / 4 / 448, 1e-9);
+  t.profile.memory[3].overlap.value = hwdesc::Ratio{0.4};
+  EXPECT_EQ(overlap(), 0.4) << "the profile knows better";
+}
+
+TEST(Latency, ACoreWithoutReorderingHidesLittle) {
+  hwdesc::Target wide = small_cpu(4, 1), narrow = wide;
+  for (hwdesc::Target* t : {&wide, &narrow}) t->profile.execution.issue.per = "unit";
+  wide.profile.execution.issue.rate.value = hwdesc::Rate{4, "core"};
+  narrow.profile.execution.issue.rate.value = hwdesc::Rate{2, "core"};
+  EXPECT_LT(machine(narrow).hidden_latency, 0.5 * machine(wide).hidden_latency);
+  EXPECT_GT(machine(narrow).hidden_latency, 0);
+}
+
+TEST(Overlap, LiesBetweenTheLongestAndTheSum) {
+  std::mt19937 rng(5);
+  std::uniform_real_distribution<double> any(0, 1);
+  for (int i = 0; i < 100; ++i) {
+    std::array<double, 4> parts = {any(rng), any(rng), any(rng), any(rng)};
+    const double all = model::overlapped(parts), most = std::ranges::max(parts);
+    EXPECT_GE(all, most * (1 - 1e-12));
+    EXPECT_LE(all, std::accumulate(parts.begin(), parts.end(), 0.0));
+    parts[1] *= 1.5;
+    EXPECT_GE(model::overlapped(parts), all) << "monotone";
+  }
+  EXPECT_EQ(model::overlapped(std::array{0.0, 0.0}), 0);
+  EXPECT_DOUBLE_EQ(model::overlapped(std::array{0.0, 3e-9}), 3e-9);
 }
 
 // Columns in blocks of 16, of which register tiles cover 16 or 4.
@@ -85,46 +103,6 @@ TEST(Alignment, TilesOfPartsOfBlocksLieInsideOfThem) {
   EXPECT_TRUE(inside(4, true));
   EXPECT_FALSE(inside(16, true));
   EXPECT_FALSE(inside(4, false));
-}
-
-TEST(Residual, WidensWithEachUncertainFeature) {
-  const auto width = [](const model::ResidualInputs& c) {
-    const model::Residual r = model::residual_of(c);
-    EXPECT_LT(r.low, 1);
-    EXPECT_GT(r.high, 1);
-    return r.high - r.low;
-  };
-  const auto with = [&](const model::ResidualInputs& c, auto change) {
-    model::ResidualInputs other = c;
-    change(other);
-    return width(other);
-  };
-  const model::ResidualInputs sure{.efficiency = 0.3, .vector = 1, .issue = 0.6};
-  for (double part : {0.0, 0.3, 0.7}) {
-    model::ResidualInputs near = sure, far = sure, waiting = sure, slots = sure;
-    near.private_transfers = far.shared_transfers = part;
-    waiting.vector = 1 - part;
-    slots.issue = 0.5 + part / 2;
-    slots.private_transfers = 0.7;  // without anything else the least of all intervals holds
-    EXPECT_LT(with(near, [](auto& c) { c.efficiency = 0.9; }), width(near)) << "far from the best";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.width_halvings = 1; })) << "narrow vectors";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.private_transfers += 0.3; })) << "own caches";
-    EXPECT_LT(width(far), with(far, [](auto& c) { c.shared_transfers += 0.3; })) << "shared memory";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.set_conflicts += 0.3; })) << "set conflicts";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.contention += 0.3; })) << "contention";
-    EXPECT_LT(width(near), with(near, [](auto& c) { c.blocks = true; })) << "positions in blocks";
-    EXPECT_LT(width(waiting), with(waiting, [](auto& c) { c.vector -= 0.3; }))
-        << "vector pipes are idle";
-    EXPECT_LT(width(slots), with(slots, [](auto& c) { c.issue += 0.15; }))
-        << "issue slots may be the limit";
-  }
-  EXPECT_DOUBLE_EQ(
-      with(sure, [](auto& c) { c.private_transfers = c.shared_transfers = c.issue = 1; }),
-      with(sure, [](auto& c) { c.private_transfers = c.shared_transfers = c.issue = 9; }))
-      << "parts of a whole";
-  EXPECT_DOUBLE_EQ(with(sure, [](auto& c) { c.efficiency = 0; }),
-                   with(sure, [](auto& c) { c.efficiency = 1e-9; }))
-      << "below a floor, efficiency does not matter";
 }
 
 TEST(Machine, AProfileWithoutUnitsOrMemoryIsRefusedWithAHint) {

@@ -176,8 +176,7 @@ TEST(Measured, AnH200RunsProgramsAsFastAsPredicted) {
   EXPECT_GE(j.covered, 0.85 * j.all);
 }
 
-// And on a CPU with few co-tenants. The model's intervals were fitted to these times and to five
-// sets of another machine, its issue slots to earlier ones.
+// And on a CPU with few co-tenants. The intervals are counted from these times.
 TEST(Measured, AZen4RunsProgramsAsFastAsPredicted) {
   const Judged j =
       judged(std::string(ASSAY_SOURCE_DIR) + "/tests/data/measured/zen4.yaml", "zen4.journal");
