@@ -23,8 +23,13 @@ struct IntervalReader : yaml::Reader {
 
   Residual row(const yaml::Node& n) {
     only_keys(n, {"unit", "bound", "below", "low", "high", "n"});
-    const yaml::Names units = {"cores", "waves"},
-                      bounds = {"vector", "load", "store", "issue", "transfers", "other"};
+    const yaml::Names units = {"cores", "waves"}, bounds = {"vector",
+                                                            "load",
+                                                            "store",
+                                                            "issue",
+                                                            "transfers",
+                                                            "other",
+                                                            std::string(kAnyBound)};
     Residual r;
     r.unit = units[static_cast<size_t>(word(n, "unit", units))];
     r.bound = bounds[static_cast<size_t>(word(n, "bound", bounds))];
@@ -76,22 +81,17 @@ const std::vector<Residual>& program_residuals() {
 }
 
 Residual residual_of(const std::vector<Residual>& all, std::string_view unit, const Estimate& e) {
-  const std::string_view bound = bound_class(e);
-  const Residual* nearest = nullptr;
-  Residual widest;
-  widest.low = 0.5, widest.high = 2;
-  bool any = false;
-  for (const Residual& r : all) {
-    if (r.unit != unit) continue;
-    widest.low = any ? std::min(widest.low, r.low) : r.low;
-    widest.high = any ? std::max(widest.high, r.high) : r.high;
-    any = true;
-    if (r.bound == bound && e.efficiency <= r.below &&
-        (nearest == nullptr || r.below < nearest->below))
-      nearest = &r;
+  Residual out;
+  out.low = 0.5, out.high = 2;
+  for (const std::string_view bound : {kAnyBound, bound_class(e)}) {
+    const Residual* nearest = nullptr;
+    for (const Residual& r : all)
+      if (r.unit == unit && r.bound == bound && e.efficiency <= r.below &&
+          (nearest == nullptr || r.below < nearest->below))
+        nearest = &r;
+    if (nearest != nullptr) out = *nearest;
   }
   // An estimate lies within its interval.
-  Residual out = nearest != nullptr ? *nearest : widest;
   out.low = std::min(1.0, out.low), out.high = std::max(1.0, out.high);
   return out;
 }

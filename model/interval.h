@@ -22,6 +22,9 @@ struct Residual {
   double low = 1, high = 1;  // measured / predicted: 90 % lie within
 };
 
+// Of programs whatever bounds them: where a bound has no quantiles of its own.
+inline constexpr std::string_view kAnyBound = "any";
+
 // vector, load, store: a port; issue: slots and chains; transfers: lines between memories; other:
 // launches, waits, what units take from each other.
 std::string_view bound_class(const Estimate& e);
@@ -32,7 +35,7 @@ Result<std::vector<Residual>> parse_residuals(std::string_view text, std::string
 // Those of the library.
 const std::vector<Residual>& program_residuals();
 
-// The regime's. Where none fits, the widest of the unit; without any, half to twice.
+// The regime's; of any bound, where its own has none. Without any, half to twice.
 Residual residual_of(const std::vector<Residual>& all, std::string_view unit, const Estimate& e);
 
 }  // namespace assay::model

@@ -61,8 +61,9 @@ Diags add_rows(const hwdesc::Profile& profile, const std::string& journal, Class
   for (const OperatorRows& o : v->operators)
     for (const ProgramRow& r : o.rows)
       if (r.drawn != Drawn::neighbour && !r.wrong)
-        classes[{simt ? "waves" : "cores", std::string(model::bound_class(r.estimate))}].push_back(
-            {r.estimate.efficiency, r.measured / r.estimate.seconds});
+        for (const std::string_view bound : {model::bound_class(r.estimate), model::kAnyBound})
+          classes[{simt ? "waves" : "cores", std::string(bound)}].push_back(
+              {r.estimate.efficiency, r.measured / r.estimate.seconds});
   return {};
 }
 
@@ -127,8 +128,11 @@ Result<ProgramResiduals> program_residuals(const std::string& index, const Progr
       hashes + "quantiles:\n";
   for (const auto& [name, rows] : classes) {
     if (rows.size() < kLeastOfClass) continue;
+    double inside = 0;
+    out.text += regimes(name, rows, inside);
+    if (name.second == model::kAnyBound) continue;  // these were counted by what bounds them
     out.programs += static_cast<int>(rows.size());
-    out.text += regimes(name, rows, out.inside);
+    out.inside += inside;
   }
   out.inside /= std::max(1, out.programs);
   return out;

@@ -37,13 +37,16 @@ TEST(Interval, IsThatOfTheRegime) {
   EXPECT_EQ(model::residual_of(all, "waves", bounded("vector", 0.6)).high, 4);
 }
 
-TEST(Interval, OfAnUnknownRegimeIsTheWidest) {
+TEST(Interval, OfABoundWithoutItsOwnIsThatOfAllPrograms) {
   const auto all = parsed_rows(
-      "  - {unit: cores, bound: vector, low: 0.9, high: 1.5, n: 50}\n"
-      "  - {unit: cores, bound: load, low: 0.7, high: 1.2, n: 50}\n");
+      "  - {unit: cores, bound: any, below: 0.5, low: 0.7, high: 1.5, n: 50}\n"
+      "  - {unit: cores, bound: any, low: 0.8, high: 1.4, n: 50}\n"
+      "  - {unit: cores, bound: load, low: 0.9, high: 1.2, n: 50}\n");
   const model::Residual other = model::residual_of(all, "cores", bounded("launch", 0.4));
   EXPECT_EQ(other.low, 0.7);
   EXPECT_EQ(other.high, 1.5);
+  EXPECT_EQ(model::residual_of(all, "cores", bounded("launch", 0.6)).high, 1.4);
+  EXPECT_EQ(model::residual_of(all, "cores", bounded("load", 0.4)).high, 1.2);
   const model::Residual none = model::residual_of(all, "waves", bounded("vector", 0.4));
   EXPECT_EQ(none.low, 0.5) << "nothing is known of waves";
   EXPECT_EQ(none.high, 2);
@@ -58,6 +61,9 @@ TEST(Interval, EveryTermIsOfAClass) {
   for (const char* name : {"vector", "load", "store", "issue"})
     EXPECT_EQ(model::bound_class(bounded(name, 1)), name);
   EXPECT_EQ(model::bound_class(bounded("chain", 1)), "issue");
+  EXPECT_EQ(model::bound_class(bounded("multiply-adds", 1)), "vector");
+  EXPECT_EQ(model::bound_class(bounded("scratchpad", 1)), "load");
+  EXPECT_EQ(model::bound_class(bounded("far memory", 1)), "transfers");
   EXPECT_EQ(model::bound_class(bounded("l1<-l2", 1)), "transfers");
   EXPECT_EQ(model::bound_class(bounded("launch", 1)), "other");
 }
