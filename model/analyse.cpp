@@ -111,7 +111,7 @@ class ProgramWork {
                                arguments_.begin());
   }
 
-  // Cycles of one load or store whose lanes lie apart.
+  // Cycles of one load or store whose lanes are not neighbours.
   double divergent_cycles(const Stream& s) const {
     const std::optional<int64_t> distance = lane_distance(p_, s);
     if (!distance) return p_.vector_width;

@@ -26,8 +26,9 @@ struct WaveShape {
 };
 WaveShape shape_of(const Machine& m);
 
-// `traffic`: bytes over each boundary, as far as the caches hold what is used again (traffic.h);
-// `nearest`: the level of the unit's own cache, whose boundary is the first. Pre: m.simt.
+// `traffic`: bytes over each boundary, where the caches hold what they can of what is used again
+// (traffic.h); `nearest`: the level of the unit's own cache, whose boundary is the first. Pre:
+// m.simt.
 LaunchWork analyse(const ir::Program& p, const Streams& streams, const lower::Counts& counts,
                    const WaveShape& shape, const std::vector<LevelTraffic>& traffic,
                    size_t nearest);

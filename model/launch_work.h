@@ -81,7 +81,7 @@ struct LaunchWork {
   double handed_written = 0, handed_read = 0;
   double group_read = 0, group_written = 0;  // bytes of a group between two passes
   // Where they are known: bytes over each boundary behind the unit's own memories, near to far.
-  // Then `grid`, `passes` and what is handed over say nothing.
+  // Then `grid`, `passes` and data between launches say nothing.
   std::vector<BytesMoved> moved;
 };
 

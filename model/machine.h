@@ -104,7 +104,8 @@ struct Machine {
   double vector_registers = 32;  // of native width, per unit
   double resident_groups = 1;    // limit per unit
   double resident_waves = 1;
-  double partitions = 1;  // of a unit, each with registers and issue slots of its own
+  double partitions = 1;  // of a unit, each with registers of its own
+  double issuers = 1;     // of a unit, each with a slot a tick; a wave has one
   double registers_per_thread_max = 255;
   double register_granule = 1;       // registers of a thread are allotted in multiples of it
   double banks = 0, bank_width = 4;  // of the scratchpad, bytes a tick of each; 0: not known

@@ -13,10 +13,8 @@ class TypesResolver : Resolving {
 
   void resolve(std::span<const ir::MatrixInstruction> described) {
     const auto& registers = p_.execution.registers;
-    // A wave issues at most one instruction a tick, so a unit that issues more has partitions.
-    if (m_.simt)
-      m_.partitions = std::max({1.0, std::round(m_.issue_rate.value / m_.clock),
-                                registers.count.known() ? per_unit(registers.per) : 1.0});
+    if (m_.simt && registers.count.known()) m_.partitions = std::max(1.0, per_unit(registers.per));
+    if (m_.simt) m_.issuers = std::max(1.0, std::round(m_.issue_rate.value / m_.clock));
     if (registers.per_thread_max.known())
       m_.registers_per_thread_max = registers.per_thread_max.value->v;
     if (registers.granule.regs.known())

@@ -171,13 +171,14 @@ class Pricing {
     scratch_ = memory_.scratch != nullptr ? w_.scratch_traffic / memory_.scratch->read.value : 0;
     near_ = memory_.near != nullptr ? w_.near_traffic / memory_.near->read.value : 0;
     if (w_.loads > 0) port_ = w_.loads / m_.load_rate.value;
-    return busy(1);
+    return busy(m_.issuers);
   }
 
-  // Where what a partition does takes `times` as long as with all of a unit's.
-  double busy(double times) const {
+  // Of so many of a unit's issuers, and of as many parts of its pipes.
+  double busy(double used) const {
+    const double piped = std::max(1.0, m_.fma_rate.parts / used), issued = m_.issuers / used;
     const std::array<double, 2> memories = {scratch_, near_};
-    const std::array<double, 4> parts = {times * multiply_adds_, times * others_, times * issue_,
+    const std::array<double, 4> parts = {piped * multiply_adds_, piped * others_, issued * issue_,
                                          std::max(port_, joined(memories))};
     return joined(parts);
   }
@@ -187,9 +188,9 @@ class Pricing {
 
   double waves() const { return m_.simt ? std::ceil(w_.threads / m_.native_width) : 1; }
 
-  // What works and waits as one: how many of them a group has, and the partitions that one uses.
+  // What works and waits as one: how many of them a group has, and the issuers that one uses.
   double parts_of_group() const { return waves_meet() ? 1 : waves(); }
-  double partitions_used() const { return std::min(m_.partitions, waves_meet() ? waves() : 1.0); }
+  double issuers_used() const { return std::min(m_.issuers, waves_meet() ? waves() : 1.0); }
 
   double latency(const Level* level) const { return level != nullptr ? level->latency.value : 0; }
 
@@ -208,7 +209,7 @@ class Pricing {
     double all = loads + n.near * latency(memory_.near) + n.shared * shared + n.scratch * scratch +
                  n.barriers * barrier + n.multiply_adds * m_.fma_latency.value;
     // Dependent operations leave slots free, where a wave has nothing else to issue.
-    const double issued = issue_ * m_.partitions / waves();
+    const double issued = issue_ * m_.issuers / waves();
     all += std::max(0.0, w_.chain * m_.fma_latency.value - issued);
     if (w_.steps.count > 0) {
       // Operands come from the shared cache, or, where a group is the first to want them, from
@@ -228,7 +229,7 @@ class Pricing {
     const double busy_all = busy_of_group(), waits = waits_of_group(busy_all);
     const double start = m_.simt ? 0 : m_.group_start.value;
     // Alone on a unit.
-    const double one = busy(m_.partitions / partitions_used()) / parts_of_group();
+    const double one = busy(issuers_used()) / parts_of_group();
     // The first one's waits are filled by what the others do.
     const auto round = [&](double n) {
       if (n <= 0) return 0.0;

@@ -33,7 +33,8 @@ Machine chip() {
   m.resident_groups = 16;
   m.resident_waves = 64;
   m.vector_registers = 2048;  // of 32 lanes
-  c.partitions = 4;
+  c.partitions = c.issuers = 4;
+  m.fma_rate.parts = 4;
   m.fma_rate.value = m.alu_rate.value = 4e9;
   m.divide_rate.value = m.math_rate.value = 0.5e9;
   m.fma_pipe = m.alu_pipe = "fma";

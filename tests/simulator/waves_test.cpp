@@ -89,7 +89,7 @@ TEST(Waves, HaveOneOfEachPartition) {
   const ir::Program p = product(2, 16, 4096, 16, 4);  // a group, of one wave
   const auto body = [&](int partitions) {
     const model::Machine m = machine(waves(partitions));
-    EXPECT_EQ(m.partitions, partitions);
+    EXPECT_EQ(m.issuers, partitions);
     return simulator::estimate(p, m, {}, {});
   };
   const model::Estimate whole = body(1), half = body(2);
