@@ -16,7 +16,7 @@ using test::ScratchDirectory;
 using testing::HasSubstr;
 
 constexpr const char* kTwoSteps =
-    "column_sum rows=128 columns=96";  // sums of few results are two tile-graphs
+    "column_sum rows=2048 columns=256";  // long sums of few results are two tile-graphs
 
 Result<Bundle> compiled(const char* op, const hwdesc::Profile& profile,
                         const ScratchDirectory& scratch) {
