@@ -8,6 +8,7 @@
 
 #include "model/closed_form.h"
 #include "model/slp.h"
+#include "simulator/complete.h"
 #include "simulator/estimate_launch.h"
 #include "simulator/estimate_mapped.h"
 #include "simulator/estimator.h"
@@ -56,7 +57,7 @@ Estimate Estimator::run() {
   const double late = wakeup_time(body);
   out_.seconds = body + fixed_ + late;
   out_.efficiency = std::min(1.0, best_time() / std::max(out_.seconds, 1e-15));
-  finish();
+  complete(out_, spreads_, m_, "cores");
   return out_;
 }
 
@@ -100,29 +101,6 @@ void Estimator::launch_time() {
       "launch", fixed_,
       [&] { return fmt::format("launch and {} group starts", std::ceil(groups_ / m_.units)); },
       m_.launch.spread);
-}
-
-void Estimator::finish() {
-  std::vector<size_t> order(out_.terms.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return out_.terms[a].seconds > out_.terms[b].seconds;
-  });
-  out_.bound = out_.terms[order[0]].name;
-  if (order.size() > 1 && out_.terms[order[1]].seconds > 0)
-    out_.bound_margin = out_.terms[order[0]].seconds / out_.terms[order[1]].seconds;
-  // The profile's uncertainty, each term's weighted by its part, and the model's own residual.
-  double variance = 0;
-  for (size_t i = 0; i < out_.terms.size(); ++i) {
-    const double part = out_.seconds > 0 ? out_.terms[i].seconds / out_.seconds * spreads_[i] : 0;
-    variance += part * part;
-  }
-  const double spread = std::sqrt(variance);
-  const model::Residual band = model::residual_of(m_.residuals, "cores", out_);
-  out_.low = out_.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
-  out_.high = out_.seconds * (1 + std::hypot(band.high - 1, spread));
-  std::sort(out_.assumed.begin(), out_.assumed.end());
-  out_.assumed.erase(std::unique(out_.assumed.begin(), out_.assumed.end()), out_.assumed.end());
 }
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before,

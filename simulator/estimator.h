@@ -81,7 +81,6 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   // Units that start late: the others do their share meanwhile, at most all of it.
   double wakeup_time(double body);
   void launch_time();
-  void finish();
 
   const ir::Program& p_;
   const model::Machine& m_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/interval.h"
+#include "simulator/complete.h"
 
 namespace assay::simulator {
 
@@ -54,27 +54,9 @@ void LaunchTerms::add_launch(const model::LaunchWork& work, const model::LaunchP
 }
 
 model::Estimate LaunchTerms::finish(double best) {
-  model::Estimate& e = estimate;
-  std::vector<double> sorted;
-  const model::Term* most = nullptr;
-  double variance = 0;
-  for (size_t i = 0; i < e.terms.size(); ++i) {
-    if (most == nullptr || e.terms[i].seconds > most->seconds) most = &e.terms[i];
-    sorted.push_back(e.terms[i].seconds);
-    const double part = e.terms[i].seconds / e.seconds * spreads_[i];
-    variance += part * part;
-  }
-  std::sort(sorted.rbegin(), sorted.rend());
-  if (most != nullptr) e.bound = most->name;
-  if (sorted.size() > 1) e.bound_margin = sorted[0] / sorted[1];
-  e.efficiency = std::min(1.0, best / std::max(e.seconds, 1e-15));
-  const double spread = std::sqrt(variance);
-  const model::Residual band = model::residual_of(m_.residuals, "waves", e);
-  e.low = e.seconds * std::max(0.0, 1 - std::hypot(1 - band.low, spread));
-  e.high = e.seconds * (1 + std::hypot(band.high - 1, spread));
-  std::sort(e.assumed.begin(), e.assumed.end());
-  e.assumed.erase(std::unique(e.assumed.begin(), e.assumed.end()), e.assumed.end());
-  return e;
+  estimate.efficiency = std::min(1.0, best / std::max(estimate.seconds, 1e-15));
+  complete(estimate, spreads_, m_, "waves");
+  return estimate;
 }
 
 }  // namespace assay::simulator

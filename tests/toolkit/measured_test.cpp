@@ -82,10 +82,10 @@ TEST(Measured, AV100GeneratesProgramsAsFastAsPredicted) {
   // takes a line for each, and other systems' kernels are faster.
   const std::vector<double>& rows = errors.at("reduce_sum");
   ASSERT_EQ(rows.size(), 4U);
-  EXPECT_LT(std::abs(rows[0]), 0.2);
-  EXPECT_LT(std::abs(rows[1]), 0.2);
-  EXPECT_GT(rows[2], 0.5);
-  EXPECT_GT(rows[3], 0.5);
+  EXPECT_LT(std::abs(rows[0]), 0.16);
+  EXPECT_LT(std::abs(rows[1]), 0.16);
+  EXPECT_LT(std::abs(rows[2]), 1);
+  EXPECT_LT(std::abs(rows[3]), 1);
   EXPECT_LT(middle(errors, "avg_pool"), 0.25);
   EXPECT_LT(middle(errors, "depthwise"), 0.25);
 }
@@ -119,11 +119,11 @@ TEST(Measured, LibrariesTakeAsLongAsPredicted) {
   }
   // The library's kernels read the rows and write them: two passes. Our programs of softmax read
   // them three times and write them once, with partial results and five launches; those of layer
-  // normalisation as often with less. So they are slower, by two passes and launches at most.
-  const std::pair<const char*, double> row_operators[] = {{"v100 softmax", 1.5},
-                                                          {"a100 softmax", 1.5},
-                                                          {"v100 layer_norm", 1.25},
-                                                          {"a100 layer_norm", 1.25}};
+  // normalisation as often. So they take twice the time, and softmax a launch or two more.
+  const std::pair<const char*, double> row_operators[] = {{"v100 softmax", 1.25},
+                                                          {"a100 softmax", 1.25},
+                                                          {"v100 layer_norm", 1},
+                                                          {"a100 layer_norm", 1}};
   for (const auto& [name, most] : row_operators) {
     EXPECT_LT(middle(errors, name), most) << name;
     EXPECT_GT(*mean(errors.at(name)), 0) << name;
