@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/machine.h"
 #include "tests/toolkit/scratch_directory.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
@@ -16,7 +15,8 @@ namespace {
 using test::ScratchDirectory;
 using testing::HasSubstr;
 
-constexpr const char* kSteps = "softmax rows=67 columns=129";  // of several tile-graphs
+constexpr const char* kTwoSteps =
+    "column_sum rows=256 columns=96";  // sums of few results are two tile-graphs
 
 Result<Bundle> compiled(const char* op, const hwdesc::Profile& profile,
                         const ScratchDirectory& scratch) {
@@ -40,7 +40,7 @@ TEST(RecordedPlans, TakeLessAndArePredictedTo) {
   const char* name = "nvidia/a100-sxm4-40gb";
   const ScratchDirectory scratch;
   const hwdesc::Profile profile = *load_profile(name);
-  const Result<Bundle> bundle = compiled(kSteps, profile, scratch);
+  const Result<Bundle> bundle = compiled(kTwoSteps, profile, scratch);
   ASSERT_TRUE(bundle.ok()) << render(bundle.diags());
   ASSERT_GE(bundle->plan.steps.size(), 2U);
   const auto run = run_bundle(*bundle, generate_inputs(bundle->graph, 0),
@@ -55,16 +55,7 @@ TEST(RecordedPlans, TakeLessAndArePredictedTo) {
   const double outside =
       launch.eager.value->v - launch.stream.value->v;  // the first of them is waited for
   EXPECT_NEAR(s.predicted_s + outside - s.recorded->predicted->seconds, saved, 0.1 * saved);
-  // Code and parameters come from the second cache, and the last store goes there; a simulated chip
-  // needs neither.
-  const Result<model::Machine> m = model::prepare(*target_of(profile, "cuda"));
-  ASSERT_TRUE(m.ok());
-  double second = 0;  // s
-  for (const model::Level& l : m->levels)
-    if (l.shared && !l.last) second = l.latency.value;
-  ASSERT_GT(second, 0);
-  const double fetched = 3 * second * static_cast<double>(bundle->plan.steps.size());
-  EXPECT_NEAR((s.recorded->predicted->seconds - fetched) / s.recorded->measured.median, 1, 0.1);
+  EXPECT_NEAR(s.recorded->predicted->seconds / s.recorded->measured.median, 1, 0.1);
   EXPECT_EQ(to_json(s)["recorded"]["measured_s"], s.recorded->measured.median);
   EXPECT_EQ(to_json(s)["recorded"]["predicted_s"], s.recorded->predicted->seconds);
 }
