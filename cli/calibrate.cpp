@@ -9,9 +9,9 @@
 #include "cli/console/report.h"
 #include "cli/console/table.h"
 #include "cli/errors_table.h"
+#include "cli/model_options.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
-#include "toolkit/profiles.h"
 #include "toolkit/program_residuals.h"
 #include "toolkit/validate_score.h"
 
@@ -85,8 +85,7 @@ ExitCode write_residuals(const Request& r, Format format, const Context& context
 
 Result<toolkit::FromJournals> calibrate(const Request& r, const Context& context) {
   if (const Diags unwritable = check_writable(r.output); !unwritable.empty()) return unwritable;
-  Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
-  if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
+  const Result<hwdesc::Profile> profile = profile_of(r.profile, r.overrides);
   if (!profile) return profile.diags();
   ProgressLine progress(context);
   return toolkit::calibrate_from(*profile, r.journals, r.api, progress.callback(), context.cancel);

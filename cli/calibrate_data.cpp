@@ -4,10 +4,10 @@
 
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/model_options.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/factors.h"
-#include "toolkit/profiles.h"
 
 namespace assay::cli {
 namespace {
@@ -16,8 +16,7 @@ using toolkit::Json;
 
 Result<toolkit::FittedFactors> fit(const DataRequest& r, Diags& notes) {
   if (const Diags unwritable = check_writable(r.output); !unwritable.empty()) return unwritable;
-  Result<hwdesc::Profile> profile = toolkit::load_profile(r.profile);
-  if (profile) profile = toolkit::apply_overrides(std::move(*profile), r.overrides);
+  const Result<hwdesc::Profile> profile = profile_of(r.profile, r.overrides);
   if (!profile) return profile.diags();
   const Result<std::vector<toolkit::ReferenceRow>> rows = toolkit::read_measurements(r.data);
   if (!rows) return rows.diags();
@@ -65,6 +64,7 @@ void print_factors(const toolkit::FittedFactors& f, const std::string& output) {
 ExitCode run_calibrate_data(const DataRequest& r, Format format, const Context& context) {
   Diags notes;
   const Result<toolkit::FittedFactors> fitted = fit(r, notes);
+  if (!fitted) print_diags(notes);  // why rows were left out
   if (!fitted) return failed(fitted.diags(), context);
   if (const Diags unwritten = write_text(r.output, toolkit::print_factors(*fitted));
       !unwritten.empty())
