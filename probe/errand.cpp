@@ -16,6 +16,7 @@
 #include "probe/kernels/kernels.h"
 #include "probe/kernels/pages.h"
 #include "probe/opened_device.h"
+#include "probe/sampling/passes.h"
 
 namespace assay::probe {
 namespace {
@@ -59,7 +60,8 @@ std::string run_errand(const Errand& errand, const Send& send) {
   static std::optional<OpenedDevice> opened;  // closed with the process
   opened = std::move(device).value();
   if (options.before) options.before();
-  const std::vector<ir::Kernel> kernels = kernels_of(e, opened->kernels);
+  const std::vector<ir::Kernel> kernels =
+      kernels_of(e, opened->kernels, has_neighbours(opened->info()));
   const auto module = opened->load(kernels, false, unusual_forms(earlier));
   if (!opened->info().simulated) launch_all(*module, kernels);  // drivers build the rest now
   Bench bench(*module, kernels, opened->info());

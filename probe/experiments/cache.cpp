@@ -14,6 +14,7 @@
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/sampling/cycle.h"
+#include "probe/sampling/passes.h"
 
 namespace assay::probe {
 namespace {
@@ -24,6 +25,9 @@ constexpr int64_t kSparseFrom = 128 << 20;  // two up to here, one beyond
 constexpr int kLargeVisits = 2;             // blocks at each of those: their setup dominates
 // Beyond it there is no warm pass: writing the cycle in visiting order replaces it.
 constexpr int64_t kWarmUpTo = 32 << 20;
+
+// A pass through less than that takes less time than a neighbour stays away.
+constexpr int64_t kShortPass = 1 << 20;
 
 // Multiples of 4 KiB where that is fine enough, else of the line.
 int64_t rounded(double bytes, int64_t line) {
@@ -43,6 +47,24 @@ std::vector<int64_t> sweep(int64_t least, int64_t line, int64_t most) {
   return out;
 }
 
+// Also notes what `unit` visits.
+int64_t write_cycle_of(Session& s, const ChaseArea& area, int unit, const Cycle& cycle,
+                       std::vector<Fill>& to) {
+  std::vector<Extent> blocks;
+  const int64_t first = write_cycle(s.bench, area.nodes, cycle, s.random, &blocks);
+  for (const Extent& b : blocks) to.push_back({unit, b});
+  return first;
+}
+
+// `pass`: of the chase, through `bytes` of each unit.
+void warm_up(Session& s, const ChaseArea& area, int64_t bytes, const std::vector<Fill>& fills,
+             const runtime::Launch& pass) {
+  if (bytes > kShortPass && has_neighbours(s.device))
+    fill_caches(s, area.nodes, fills);
+  else
+    s.warm_up(pass);
+}
+
 }  // namespace
 
 void chase_block(Session& s, const std::string& experiment, const ChaseArea& area, int64_t bytes) {
@@ -51,19 +73,19 @@ void chase_block(Session& s, const std::string& experiment, const ChaseArea& are
   const bool whole_blocks = s.device.threads && bytes > kWarmUpTo;
   if (whole_blocks) bytes = bytes / kMostLocalBytes * kMostLocalBytes;
   const Cycle cycle = dense_cycle(bytes, static_cast<int64_t>(s.known.line));
-  area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+  std::vector<Fill> fills;
+  area.start_at(s.bench, 0, write_cycle_of(s, area, 0, cycle, fills));
   Job job = chase_job(area, 1, 0.4e-3);
   if (bytes > kDenseUpTo) job.samples = 8;
   // Late in a block prefetchers have fetched much of it. Beside neighbours, of whom a simulator's
   // short samples see some and not others, the best samples count: so each is of whole blocks.
-  if (s.device.simulated && !s.device.threads && !s.device.fact("neighbours").empty())
-    job.least = std::min(cycle.block, cycle.nodes) / kChaseSteps;
+  if (has_neighbours(s.device)) job.least = std::min(cycle.block, cycle.nodes) / kChaseSteps;
   // Writing the cycle leaves it cached, but lines of an earlier cycle may be cached too. Of a large
   // cycle, part of a pass evicts those.
   const runtime::Launch pass = s.bench.launch(
       job, std::min(cycle.nodes, kWarmUpTo / cycle.stride) / kChaseSteps + (whole_blocks ? 0 : 1));
   if (bytes <= kWarmUpTo)
-    s.warm_up(pass);
+    warm_up(s, area, bytes, fills, pass);
   else if (s.device.threads)
     s.bench.run({&pass, 1});
   add_warm_lap(s.bench, s.device, job, cycle.nodes);
@@ -176,11 +198,11 @@ void run_latency(Session& s) {
   const ChaseArea area = ChaseArea::make(s.bench, *std::max_element(sizes.begin(), sizes.end()));
   s.rounds(sizes.size(), [&](size_t i) {
     const Cycle cycle = i == 0 ? dense_cycle(sizes[i], line) : sparse_cycle(sizes[i], line);
-    area.start_at(s.bench, 0, write_cycle(s.bench, area.nodes, cycle, s.random));
+    std::vector<Fill> fills;
+    area.start_at(s.bench, 0, write_cycle_of(s, area, 0, cycle, fills));
     Job job = chase_job(area, 1, 0.4e-3);
     if (i + 1 < sizes.size()) {
-      const runtime::Launch pass = s.bench.launch(job, cycle.nodes / kChaseSteps + 1);
-      s.warm_up(pass);
+      warm_up(s, area, sizes[i], fills, s.bench.launch(job, cycle.nodes / kChaseSteps + 1));
       add_warm_lap(s.bench, s.device, job, cycle.nodes);
     }
     const Conditions at = {{"bytes", static_cast<double>(sizes[i])},
@@ -205,8 +227,9 @@ void measure_without_cache(Session& s, int units, int out) {
 }
 
 constexpr int kAlone = 3;  // units that are also measured alone, and the last one
-// Of one unit and of all, where lines are missing: a neighbour, or another unit, has the cache.
-constexpr int kLooksAlone = 8, kLooksTogether = 3;
+// Where lines are missing, since a neighbour, or another unit, has the cache. Not one directly
+// after another, which the same neighbour would spoil.
+constexpr int kLooks = 8;
 
 // If all units together are slower than each of them alone, they share the cache.
 void run_sharing(Session& s) {
@@ -237,19 +260,20 @@ void run_sharing(Session& s) {
   std::vector<int> alone = {0};
   for (int u = 1; !s.device.threads && u < units; ++u)
     if (u < kAlone || u + 1 == units) alone.push_back(u);
-  const size_t points = alone.size() + 1;
-  s.rounds(sizes.size() * points + 1, [&](size_t i) {
-    if (i == sizes.size() * points) return measure_without_cache(s, units, out);
+  const size_t points = alone.size() + 1, chases = sizes.size() * points;
+  std::vector<bool> settled(chases, false);
+  const auto look = [&](size_t i) {
     const int64_t bytes = sizes[i / points];
     const bool all = i % points == alone.size();
     const int active = all ? units : 1, first = all ? 0 : alone[i % points];
+    std::vector<Fill> fills;
     for (int u = 0; u < active; ++u) {
       Cycle cycle = dense_cycle(bytes, line);
       cycle.begin =
           spacing *
           // Each unit has the same bytes alone and with others, since physical pages differ.
           (first + u);
-      area.start_at(s.bench, u, write_cycle(s.bench, area.nodes, cycle, s.random));
+      area.start_at(s.bench, u, write_cycle_of(s, area, first + u, cycle, fills));
     }
     Job job = chase_job(area, active, 0.5e-3);
     job.first_unit = first;
@@ -259,16 +283,19 @@ void run_sharing(Session& s) {
                            {"units", active},
                            {"first", first},
                            {"level", static_cast<double>(i / points)}};
-    const double longest = longest_of_hits(curve, static_cast<double>(bytes), units);
-    // Where time is left, further rounds look again.
-    const int looks = s.fixed_rounds == 0 ? 1 : all ? kLooksTogether : kLooksAlone;
-    for (int look = 0; look < looks; ++look) {
-      s.warm_up(pass);
-      const Observation o = s.bench.measure("sharing", "chase", at, job);
-      s.emit(o);
-      if (quantile(o.samples, 0.5) <= longest) break;
-    }
-  });
+    warm_up(s, area, bytes, fills, pass);
+    const Observation o = s.bench.measure("sharing", "chase", at, job);
+    s.emit(o);
+    const double time = quantile(o.samples, 0.5);
+    settled[i] = all ? time < kCrowded * alone_time(curve, static_cast<double>(bytes))
+                     : time <= longest_of_hits(curve, static_cast<double>(bytes), units);
+  };
+  s.rounds(chases + 1,
+           [&](size_t i) { i < chases ? look(i) : measure_without_cache(s, units, out); });
+  if (!s.device.simulated) return;  // there, rounds look again
+  for (int again = 1; again < kLooks && s.time_left(); ++again)
+    for (size_t i = 0; i < chases; ++i)
+      if (!settled[i]) look(i);
 }
 
 // Only where the driver reports a scratchpad: elsewhere it is an ordinary buffer.

@@ -129,9 +129,11 @@ bool matches(std::string_view pattern, std::string_view name) {
   return false;
 }
 
-std::vector<ir::Kernel> kernels_of(const Experiment& e, std::span<const ir::Kernel> all) {
+std::vector<ir::Kernel> kernels_of(const Experiment& e, std::span<const ir::Kernel> all,
+                                   bool fills) {
   std::vector<std::string> patterns = words_of(e.kernels);
   patterns.insert(patterns.end(), {"sentinel", "nothing"});
+  if (fills) patterns.emplace_back("read_#");
   std::vector<ir::Kernel> out;
   std::copy_if(all.begin(), all.end(), std::back_inserter(out), [&](const ir::Kernel& k) {
     return std::any_of(patterns.begin(), patterns.end(),

@@ -34,8 +34,9 @@ inline constexpr int kLookTimes = 6;
 std::span<const Experiment> experiments();
 std::vector<std::string> needs_of(const Experiment& e);
 
-// Those among `all` that it runs.
-std::vector<ir::Kernel> kernels_of(const Experiment& e, std::span<const ir::Kernel> all);
+// Those among `all` that it runs. `fills`: also those of fill_caches.
+std::vector<ir::Kernel> kernels_of(const Experiment& e, std::span<const ir::Kernel> all,
+                                   bool fills = false);
 bool matches(std::string_view pattern, std::string_view name);
 
 // Concurrent groups that saturate a pipe whose latency is longer than that of f32 multiply-adds.

@@ -6,6 +6,7 @@
 #include "probe/kernels/code.h"
 #include "probe/kernels/kernels.h"
 #include "probe/sampling/cycle.h"
+#include "probe/sampling/passes.h"
 
 namespace assay::probe {
 namespace {
@@ -18,7 +19,8 @@ constexpr int kSetsMissed = 4;             // first loads use one set in so many
 constexpr int kWavesMore = 4;              // than saturate arithmetic: loads wait longer
 constexpr double kSpan = 1.5;              // capacities that nodes span
 constexpr int64_t kMostSpanned = 1 << 19;  // nodes: more take too long
-constexpr double kHeld = 0.75;             // of a capacity: it hits where nobody has a part of it
+constexpr int kPairsAgain = 3;
+constexpr double kHeld = 0.75;  // of a capacity: it hits where nobody has a part of it
 
 struct Point {
   std::string what;
@@ -89,7 +91,7 @@ void run_transfer(Session& s) {
   for (const Point& p : points) most = std::max(most, (p.cycle.nodes + 1) * (p.cycle.stride + 1));
   const ChaseArea area = ChaseArea::make(s.bench, std::max(most, kStraddleArea + kBlockBytes));
   const size_t vectors = 2 * s.lanes.size();
-  s.rounds(points.size() + vectors, [&](size_t i) {
+  const auto look = [&](size_t i) {
     if (i < vectors) return measure_vectors(s, area.nodes, s.lanes[i / 2], i % 2 == 1);
     const Point& p = points[i - vectors];
     const auto measure = [&](const std::string& what, const Cycle& cycle) {
@@ -105,7 +107,12 @@ void run_transfer(Session& s) {
     if (p.held > 0)
       measure("held", dense_cycle(p.held * static_cast<int64_t>(s.known.line),
                                   static_cast<int64_t>(s.known.line)));
-  });
+  };
+  s.rounds(points.size() + vectors, look);
+  // A neighbour makes touches dearer, and none cheaper.
+  for (int again = 0; has_neighbours(s.device) && again < kPairsAgain; ++again)
+    for (size_t i = 0; i < points.size(); ++i)
+      if (points[i].what == "pair") look(vectors + i);
 }
 
 }  // namespace assay::probe

@@ -64,6 +64,20 @@ double faster(const std::vector<Observation>& blocks, const std::vector<Observat
   return a <= 0 || b <= 0 || std::abs(a / b - 1) < kSameClock ? 1 : a / b;
 }
 
+// The looks of both sets at their highest clock, where each set has some.
+void keep_fastest_clock(std::vector<Observation>& blocks, std::vector<Observation>& others) {
+  double most = 0;
+  for (const auto* all : {&blocks, &others})
+    for (const Observation& o : *all) most = std::max(most, o.clock_hz.value_or(0));
+  const auto slower = [&](const Observation& o) {
+    return o.clock_hz.value_or(most) < (1 - kSameClock) * most;
+  };
+  const auto all_slower = [&](const auto& all) { return std::ranges::all_of(all, slower); };
+  if (all_slower(blocks) || all_slower(others)) return;
+  std::erase_if(blocks, slower);
+  std::erase_if(others, slower);
+}
+
 constexpr size_t kFewFound = 5;  // undisturbed samples needed for that
 
 // In a cache that all units share, another unit's bytes are read as fast as a unit's own. Where
@@ -117,9 +131,10 @@ std::optional<MeasuredSharing> sharing_in(const Observations& all, size_t i, dou
   };
   const int most = static_cast<int>(units.back());
   const std::span<const CurvePoint> curve = bytes > 0 ? chase : std::span<const CurvePoint>();
-  const std::vector<Observation> of_one = that_hit(all, of(units.front()),
-                                                   longest_of_hits(curve, bytes, most)),
-                                 of_many = of(units.back());
+  std::vector<Observation> of_one = that_hit(all, of(units.front()),
+                                             longest_of_hits(curve, bytes, most)),
+                           of_many = of(units.back());
+  keep_fastest_clock(of_one, of_many);
   const size_t needed = all.fact("simulated").empty() ? kQuietSamples : 1;
   const auto ratio = [&](bool quiet) -> double {
     const auto one = slowest_alone(of_one, quiet, needed), many = fastest(of_many, quiet, needed);

@@ -25,12 +25,16 @@ double sharing_contrast(std::span<const CurvePoint> chase, double bytes, int uni
 
 double sharing_footprint(const KneePoint& knee, std::span<const CurvePoint> chase, int units) {
   const double least = kInside * knee.from, each = kBeyond * knee.to / units;
-  if (each <= kNarrow * knee.from) return std::max(least, each);
+  if (each <= kNarrow * knee.from) return std::max(each, std::sqrt(each * knee.from));
   double best = least, most = sharing_contrast(chase, least, units);
   for (double bytes = least; bytes < knee.to && most < kPlainly; bytes *= kFiner)
     if (const double contrast = sharing_contrast(chase, bytes, units); contrast > most)
       best = bytes, most = contrast;
   return best;
+}
+
+double alone_time(std::span<const CurvePoint> chase, double bytes) {
+  return chase.empty() ? std::numeric_limits<double>::infinity() : time_at(rising(chase), bytes);
 }
 
 double longest_of_hits(std::span<const CurvePoint> chase, double bytes, int units) {

@@ -69,12 +69,19 @@ Cycle sparse_cycle(int64_t bytes, int64_t line) {
   return c;
 }
 
-int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random) {
+int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random,
+                    std::vector<Extent>* blocks) {
+  const int64_t block = cycle.block > 0 ? std::min(cycle.block, cycle.nodes) : cycle.nodes;
+  int64_t visited = 0;
   std::vector<runtime::Word> words;
   words.reserve(static_cast<size_t>(cycle.nodes) * (cycle.second > 0 ? 2 : 1));
   int64_t first = -1, previous = -1;
   visit(cycle, random, [&](int64_t node) {
     const int64_t byte = byte_of(cycle, node);
+    const int64_t from = node / block * block, nodes = std::min(block, cycle.nodes - from);
+    if (blocks != nullptr && visited++ == 0)
+      blocks->push_back({cycle.begin + from * cycle.stride, nodes * cycle.stride});
+    if (visited == nodes) visited = 0;
     if (first < 0)
       first = byte;
     else

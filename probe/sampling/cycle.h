@@ -43,8 +43,14 @@ Cycle dense_cycle(int64_t bytes, int64_t line);
 // Every fourth line, for latencies. Caches indexed by address bits show the same capacities.
 Cycle sparse_cycle(int64_t bytes, int64_t line);
 
+struct Extent {
+  int64_t begin = 0, bytes = 0;
+};
+
 // Writes the cycle into `buffer` in visiting order; returns the first element of the visit.
-int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random);
+// `blocks`: where its blocks lie, in the order in which they are visited; nullptr: not asked.
+int64_t write_cycle(Bench& bench, int buffer, const Cycle& cycle, std::mt19937_64& random,
+                    std::vector<Extent>* blocks = nullptr);
 
 // Several independent cycles, which divide the nodes evenly and advance through the blocks
 // together; the first element of each.

@@ -26,6 +26,25 @@ std::vector<double> pass_parameters(int64_t passes, int64_t blocks, int64_t part
   return out;
 }
 
+bool has_neighbours(const runtime::DeviceInfo& device) {
+  return device.simulated && !device.threads && !device.fact("neighbours").empty();
+}
+
+void fill_caches(Session& s, int buffer, const std::vector<Fill>& blocks) {
+  std::vector<runtime::Launch> list;
+  for (const Fill& f : blocks) {
+    Job job;
+    job.kernel = access_name("read", s.lanes.back());
+    job.arguments = {{buffer, f.block.begin}};
+    job.first_unit = f.unit;
+    job.parameters = [n = (f.block.bytes + kBlockBytes - 1) / kBlockBytes](int64_t passes) {
+      return pass_parameters(passes, n, 0, 0, 1);
+    };
+    list.push_back(s.bench.launch(job, 1));
+  }
+  s.bench.run(list);
+}
+
 Job unit_pass(const Session& s, int unit, const char* access, int buffer, int64_t blocks) {
   Job job;
   job.kernel = access_name(access, s.known.lanes);

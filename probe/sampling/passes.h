@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "probe/kernels/code.h"
+#include "probe/sampling/cycle.h"
 #include "probe/sampling/session.h"
 #include "support/check.h"
 
@@ -18,6 +19,18 @@ inline constexpr int64_t kPlaces = kBlockBytes / kPlaceBytes;  // of a block
 // `staggered`: and a few places further, so that groups in step use different sets.
 std::vector<double> pass_parameters(int64_t passes, int64_t blocks, int64_t part, int64_t first,
                                     int groups, bool staggered = false);
+
+// Whether a neighbour comes and goes on a simulated processor.
+bool has_neighbours(const runtime::DeviceInfo& device);
+
+struct Fill {
+  int unit = 0;
+  Extent block;
+};
+
+// Caches what a chase is to visit, in its order, but each block by reads that do not wait for each
+// other: a pass of the chase takes longer than a neighbour stays away.
+void fill_caches(Session& s, int buffer, const std::vector<Fill>& blocks);
 
 // A cursor that cycles through a buffer and is shared by several users: nobody finds another one's
 // lines cached before the whole buffer was used. Each round begins one block later. Otherwise

@@ -316,8 +316,12 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
       : kind == AccessKind::read
           ? static_cast<int>(what.end - what.begin)
           : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
-  const double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved,
-                              kind, ahead ? at - latency_[target] : asked);
+  double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind,
+                        ahead ? at - latency_[target] : asked);
+  // A processor's caches hand on what farther ones hold, at their own rate.
+  if (kind == AccessKind::read && !chip_.threads)
+    for (size_t k = std::max<size_t>(first, 1); k < target; ++k)
+      if (!chip_.levels[k].victim) start = served(k, port_number, moved, kind, start);
   const double arrives = std::max(at + latency_[0], start + latency_[target]);
   if (!ahead && kind != AccessKind::stream_write)
     for (size_t k = 1; k <= target; ++k)

@@ -76,6 +76,21 @@ TEST(Sharing, looks_that_a_neighbour_disturbed_tell_nothing) {
   }
 }
 
+// Farther memory is as fast at any clock. Looks of all units under a lower clock show a shared
+// cache no less than others.
+TEST(Sharing, a_lower_clock_for_a_while_does_not_make_a_cache_private) {
+  Observations all = observed(1.8, true);
+  std::vector<Observation> slower;
+  for (const Observation& o : all.points)
+    for (int n = 0; o.experiment == "sharing" && o.value_at("units") > 1 && n < 2; ++n) {
+      slower.push_back(o);
+      slower.back().clock_hz = 1.5e9;
+    }
+  all.points.insert(all.points.end(), slower.begin(), slower.end());
+  EXPECT_TRUE(measured(all).shared) << measured(all).why;
+  EXPECT_TRUE(measured(all).certain) << measured(all).why;
+}
+
 TEST(Sharing, a_sharp_knee_needs_a_footprint_beyond_one_cache) {
   const KneePoint sharp{1 * kMiB, 1.05 * kMiB, 1 * kMiB};
   EXPECT_GT(kUnits * sharing_footprint(sharp, {}, kUnits), sharp.to);
