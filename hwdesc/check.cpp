@@ -245,6 +245,18 @@ void check_class(Findings& out, const Profile& p) {
          did_you_mean(p.chip_class, known));
 }
 
+// Energies that nothing of the profile uses would be ignored.
+void check_energy(Findings& out, const Profile& p) {
+  std::vector<std::string> known = keys_of(p.memory);
+  for (const ComputeOp& c : p.compute) known.push_back(c.op + "." + c.dtype);
+  for (const Instruction& i : p.instructions) known.push_back(i.use.substr(i.use.rfind('/') + 1));
+  for (const auto& [event, value] : p.power.energy)
+    if (!contains(known, event))
+      fault(out, "power.energy." + event,
+            "'" + event + "' is no memory, operation (as fma.f32) or instruction of this profile",
+            did_you_mean(event, known));
+}
+
 }  // namespace
 
 std::vector<Finding> inconsistencies(const Profile& p) {
@@ -256,6 +268,7 @@ std::vector<Finding> inconsistencies(const Profile& p) {
   check_places(out, p);
   check_class(out, p);
   check_memory(out, p);
+  check_energy(out, p);
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "model/part.h"
+
 namespace assay::model {
 
 struct Term {        // one cost, seconds of the busiest unit
@@ -22,7 +24,8 @@ struct Estimate {
   double seconds = 0, low = 0, high = 0;
   std::string bound;        // name of the largest term
   double bound_margin = 1;  // largest term / second largest
-  std::vector<Term> terms;
+  std::vector<Term> terms;  // the largest shares, which overlap
+  Part tree;                // the same as they add up; without parts where nobody asked for text
   std::vector<LevelUse> levels;
   double flops = 0;
   double groups = 1, rounds = 1, balance = 1;  // balance: mean load / largest load of the units

@@ -70,6 +70,7 @@ struct Level {  // one memory, near to far
   // Of the time that lines take from here, the part that overlaps with computing (ECM).
   Quantity overlap{1, 0, false, "", 1};
   double outstanding_misses = 10;  // lines that one unit waits for at once
+  Quantity energy;                 // J of a byte read or written; 0: not known
   bool write_allocates = true;
 };
 
@@ -87,11 +88,13 @@ struct WideBarrier {
 struct MatrixRate {
   ir::MatrixInstruction instruction;
   Quantity multiply_adds;  // per s
+  Quantity energy;         // J of a multiply-add; 0: not known
 };
 
 struct TypeRate {
   ir::DType type = ir::DType::f32;
   Quantity multiply_adds;  // per s of a unit, through the lanes' own pipes
+  Quantity energy;         // J of a multiply-add; 0: not known
 };
 
 struct Machine {
@@ -157,6 +160,9 @@ struct Machine {
   std::vector<MatrixRate> instructions;
   // Instructions that the profile names and nobody described, so that nothing can use them.
   std::vector<std::string> undescribed;
+  // W that work may draw beyond what the chip draws without any; 0: not known.
+  Quantity power;
+  Quantity simple_energy, divide_energy, math_energy;  // J of an operation; 0: not known
   // s of a launch by an eager framework, in a stream, in a recorded graph; 0: not known.
   Quantity eager_launch, stream_launch, graph_launch;
   // s. A launch in a stream, or a step of a schedule, includes its barrier.
@@ -189,5 +195,8 @@ Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled = {},
 // Multiply-adds per second of a unit on numbers of this type, accumulated in another: through the
 // lanes' pipes (`instruction` empty) or a matrix instruction. 0: it has none.
 double product_rate(const Machine& m, ir::DType type, const std::string& instruction);
+
+// J of one of them; 0: not known.
+double product_energy(const Machine& m, ir::DType type, const std::string& instruction);
 
 }  // namespace assay::model

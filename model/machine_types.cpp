@@ -29,12 +29,32 @@ class TypesResolver : Resolving {
     m_.eager_launch = launch(api_.launch.eager, "eager");
     m_.stream_launch = launch(api_.launch.stream, "stream");
     m_.graph_launch = launch(api_.launch.graph, "graph");
+    resolve_power();
   }
 
  private:
   Quantity launch(const hwdesc::Value<hwdesc::Seconds>& v, const std::string& name) const {
     if (!v.known()) return {};
     return {v.value->v, spread_of(v), false, "apis." + api_.name + ".launch." + name};
+  }
+
+  Quantity energy(const std::string& event) const {
+    for (const auto& [name, value] : p_.power.energy)
+      if (name == event && value.known())
+        return {value.value->v, spread_of(value), false, "power.energy." + event};
+    return {};
+  }
+
+  void resolve_power() {
+    const hwdesc::Power& power = p_.power;
+    if (!power.cap.known() || power.energy.empty()) return;
+    const double idle = power.idle.known() ? power.idle.value->v
+                                           : assume(0, "power.idle", "0 W: unknown").value;
+    m_.power = {std::max(0.0, power.cap.value->v - idle), spread_of(power.cap), false, "power.cap"};
+    for (Level& l : m_.levels) l.energy = energy(l.name);
+    m_.simple_energy = energy("add.f32");
+    m_.divide_energy = energy("div.f32");
+    m_.math_energy = energy("exp.f32");
   }
 
   // Of a multiply-add on plain lanes.
@@ -48,7 +68,8 @@ class TypesResolver : Resolving {
       m_.types.push_back({*type,
                           {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
                            spread_of(pipe.rate) + spread_of(c.slots), false,
-                           "compute.fma." + c.dtype, per_unit(pipe.per)}});
+                           "compute.fma." + c.dtype, per_unit(pipe.per)},
+                          energy("fma." + c.dtype)});
       return;
     }
   }
@@ -74,7 +95,8 @@ class TypesResolver : Resolving {
     m_.instructions.push_back(
         {*found,
          {r.v * (r.clock.empty() ? 1 : matrix_ticks(r.clock)) * per_unit(i.per), spread_of(i.rate),
-          false, "instructions." + i.use + ".rate", per_unit(i.per)}});
+          false, "instructions." + i.use + ".rate", per_unit(i.per)},
+         energy(name)});
   }
 };
 
@@ -93,6 +115,14 @@ double product_rate(const Machine& machine, ir::DType type, const std::string& i
   }
   for (const TypeRate& t : machine.types)
     if (t.type == type) return t.multiply_adds.value;
+  return 0;
+}
+
+double product_energy(const Machine& machine, ir::DType type, const std::string& instruction) {
+  for (const MatrixRate& m : machine.instructions)
+    if (m.instruction.name == instruction) return m.energy.value;
+  for (const TypeRate& t : machine.types)
+    if (instruction.empty() && t.type == type) return t.energy.value;
   return 0;
 }
 

@@ -62,8 +62,6 @@ double operand_bytes(const TileGrid& g, double at_once, const Level* cache) {
   return std::clamp(each * groups, unique, groups * (g.row_bytes + g.column_bytes));
 }
 
-double joined(std::span<const double> parts) { return overlapped(parts); }
-
 class Pricing {
  public:
   Pricing(const LaunchWork& w, const Machine& m, Caches caches)
@@ -80,12 +78,13 @@ class Pricing {
     count_bytes();
     const double units = unit_time(busiest);
     out_.far = far_time();
+    out_.power = power_time();
     // Code, then parameters come from the shared cache; the last store goes there. Data that no
     // cache holds was not translated lately either: its page's entry comes from far memory.
     out_.start = m_.simt ? 3 * latency(memory_.shared) : 0;
     if (m_.simt && caches_ == Caches::cold) out_.start += latency(memory_.far);
     const std::array<double, 3> parts = {units, out_.shared_cache, out_.far};
-    out_.seconds = out_.start + joined(parts);
+    out_.seconds = out_.start + std::max(overlapped(parts), out_.power);
     return out_;
   }
 
@@ -145,42 +144,62 @@ class Pricing {
     }
   }
 
-  double far_time() const {
+  double far_time() {
     const Level& far = *memory_.far;
-    const double read = out_.far_read / far.read.value, write = out_.far_written / far.write.value;
+    out_.far_in = out_.far_read / far.read.value;
+    out_.far_out = out_.far_written / far.write.value;
+    const double read = out_.far_in, write = out_.far_out;
     const double turning = std::min(read, write) * 2 * (far.read_write_turnaround - 1);
     return std::max({read, write, far.read_write_serialisation * (read + write)}) + turning;
   }
 
+  // The energy of operations and bytes at the power that is left for them. A chip that reaches its
+  // cap lowers its clock.
+  double power_time() const {
+    if (m_.power.value <= 0) return 0;
+    const double each =
+        w_.products.multiply_adds * product_energy(m_, w_.products.type, w_.products.instruction) +
+        w_.operations.multiply_adds * product_energy(m_, ir::DType::f32, "") +
+        w_.operations.simple * m_.simple_energy.value +
+        w_.operations.divisions * m_.divide_energy.value +
+        w_.operations.functions * m_.math_energy.value +
+        (memory_.scratch != nullptr ? w_.scratch_traffic * memory_.scratch->energy.value : 0) +
+        (memory_.near != nullptr ? w_.near_traffic * memory_.near->energy.value : 0);
+    const double shared =
+        memory_.shared != nullptr ? out_.shared_bytes * memory_.shared->energy.value : 0;
+    const double far = (out_.far_read + out_.far_written) * memory_.far->energy.value;
+    return (w_.groups * each + shared + far) / m_.power.value;
+  }
+
   // Seconds that one group keeps each part of its unit busy.
-  double busy_of_group() {
+  void busy_of_group() {
+    UnitParts& g = out_.group;
     const double rate = product_rate(m_, w_.products.type, w_.products.instruction);
-    multiply_adds_ = rate > 0 ? w_.products.multiply_adds / rate : 0;
+    g.multiply_adds = rate > 0 ? w_.products.multiply_adds / rate : 0;
     const double lanes = m_.native_width;
-    multiply_adds_ += w_.operations.multiply_adds / (m_.fma_rate.value * lanes);
+    g.multiply_adds += w_.operations.multiply_adds / (m_.fma_rate.value * lanes);
     const double simple = w_.operations.simple / (m_.alu_rate.value * lanes),
                  divisions = w_.operations.divisions / (m_.divide_rate.value * lanes),
                  functions = w_.operations.functions / (m_.math_rate.value * lanes);
-    if (m_.alu_pipe == m_.fma_pipe) multiply_adds_ += simple;
-    if (m_.divide_pipe == m_.fma_pipe) multiply_adds_ += divisions;
-    if (m_.math_pipe == m_.fma_pipe) multiply_adds_ += functions;
-    others_ = (m_.math_pipe == m_.fma_pipe ? 0 : functions) +
-              (m_.divide_pipe == m_.fma_pipe ? 0 : divisions) +
-              (m_.alu_pipe == m_.fma_pipe ? 0 : simple);
-    issue_ = w_.instructions / m_.issue_rate.value;
-    scratch_ = memory_.scratch != nullptr ? w_.scratch_traffic / memory_.scratch->read.value : 0;
-    near_ = memory_.near != nullptr ? w_.near_traffic / memory_.near->read.value : 0;
-    if (w_.loads > 0) port_ = w_.loads / m_.load_rate.value;
-    return busy(m_.issuers);
-  }
-
-  // Of so many of a unit's issuers, and of as many parts of its pipes.
-  double busy(double used) const {
-    const double piped = std::max(1.0, m_.fma_rate.parts / used), issued = m_.issuers / used;
-    const std::array<double, 2> memories = {scratch_, near_};
-    const std::array<double, 4> parts = {piped * multiply_adds_, piped * others_, issued * issue_,
-                                         std::max(port_, joined(memories))};
-    return joined(parts);
+    if (m_.alu_pipe == m_.fma_pipe) g.multiply_adds += simple;
+    if (m_.divide_pipe == m_.fma_pipe) g.multiply_adds += divisions;
+    if (m_.math_pipe == m_.fma_pipe) g.multiply_adds += functions;
+    g.other_operations = (m_.math_pipe == m_.fma_pipe ? 0 : functions) +
+                         (m_.divide_pipe == m_.fma_pipe ? 0 : divisions) +
+                         (m_.alu_pipe == m_.fma_pipe ? 0 : simple);
+    g.issue = w_.instructions / m_.issue_rate.value;
+    g.scratch = memory_.scratch != nullptr ? w_.scratch_traffic / memory_.scratch->read.value : 0;
+    g.near = memory_.near != nullptr ? w_.near_traffic / memory_.near->read.value : 0;
+    if (w_.loads > 0) g.port = w_.loads / m_.load_rate.value;
+    // Alone, it has so many of the unit's issuers, and as many parts of its pipes.
+    const double used = issuers_used(), piped = std::max(1.0, m_.fma_rate.parts / used),
+                 issued = m_.issuers / used, n = parts_of_group();
+    out_.alone = {piped * g.multiply_adds / n,
+                  piped * g.other_operations / n,
+                  issued * g.issue / n,
+                  g.port / n,
+                  g.scratch / n,
+                  g.near / n};
   }
 
   // Groups whose waves meet at barriers work and wait as one; other waves each for themselves.
@@ -194,9 +213,10 @@ class Pricing {
 
   double latency(const Level* level) const { return level != nullptr ? level->latency.value : 0; }
 
-  // Seconds in which a group waits, were it alone on its unit: beside the time that it is busy.
-  double waits_of_group(double busy) const {
+  // Beside the time that it is busy.
+  void waits_of_group(double busy) {
     const Waits& n = w_.waits;
+    GroupWaits& out = out_.group_waits;
     const double scratch = latency(memory_.scratch != nullptr ? memory_.scratch : memory_.near);
     const double shared = latency(memory_.shared != nullptr ? memory_.shared : memory_.far);
     const double known_barrier = group_barrier_of(m_, waves());
@@ -205,12 +225,15 @@ class Pricing {
                           (1 - near_hits_ - reread_from_far_) * shared +
                           reread_from_far_ * latency(memory_.far);
     // A core's prefetchers and reorder window fetch streams ahead.
-    const double loads = m_.simt ? n.far * latency(memory_.far) + n.rereads * reread : 0;
-    double all = loads + n.near * latency(memory_.near) + n.shared * shared + n.scratch * scratch +
-                 n.barriers * barrier + n.multiply_adds * m_.fma_latency.value;
+    if (m_.simt) out.far = n.far * latency(memory_.far), out.rereads = n.rereads * reread;
+    out.near = n.near * latency(memory_.near);
+    out.shared = n.shared * shared;
+    out.scratch = n.scratch * scratch;
+    out.barriers = n.barriers * barrier;
+    out.multiply_adds = n.multiply_adds * m_.fma_latency.value;
     // Dependent operations leave slots free, where a wave has nothing else to issue.
-    const double issued = issue_ * m_.issuers / waves();
-    all += std::max(0.0, w_.chain * m_.fma_latency.value - issued);
+    const double issued = out_.group.issue * m_.issuers / waves();
+    out.chain = std::max(0.0, w_.chain * m_.fma_latency.value - issued);
     if (w_.steps.count > 0) {
       // Operands come from the shared cache, or, where a group is the first to want them, from
       // behind.
@@ -219,34 +242,24 @@ class Pricing {
       const double latency_of_load = shared + first * (latency(memory_.far) - shared);
       const double step = busy / w_.steps.count,
                    arrives = latency_of_load / std::max(1.0, w_.steps.ahead);
-      all += w_.steps.count * (std::max(0.0, arrives - step) + barrier);
+      out.steps = w_.steps.count * (std::max(0.0, arrives - step) + barrier);
     }
-    return all;
   }
 
   // The busiest unit runs `groups`, some at once. Full rounds, then a smaller one.
   double unit_time(double groups) {
-    const double busy_all = busy_of_group(), waits = waits_of_group(busy_all);
-    const double start = m_.simt ? 0 : m_.group_start.value;
-    // Alone on a unit.
-    const double one = busy(issuers_used()) / parts_of_group();
-    // The first one's waits are filled by what the others do.
-    const auto round = [&](double n) {
-      if (n <= 0) return 0.0;
-      const std::array<double, 2> parts = {std::max(0.0, n * (busy_all + start) - one - start),
-                                           waits};
-      return one + start + joined(parts);
-    };
-    const double r = out_.occupancy, full = std::floor(groups / r);
+    busy_of_group();
+    waits_of_group(joined(out_.group));
+    out_.group_start = m_.simt ? 0 : m_.group_start.value;
+    const double r = out_.occupancy;
+    const UnitParts& g = out_.group;
+    out_.full_rounds = std::floor(groups / r);
+    out_.last_groups = groups - out_.full_rounds * r;
     out_.rounds = std::ceil(groups / r);
-    out_.multiply_adds = groups * multiply_adds_;
-    out_.other_operations = groups * others_;
-    out_.issue = groups * issue_;
-    out_.scratch = groups * scratch_;
-    out_.near = groups * near_;
-    out_.port = groups * port_;
-    out_.waits = out_.rounds * waits;
-    return full * round(r) + round(groups - full * r);
+    out_.unit = {groups * g.multiply_adds, groups * g.other_operations, groups * g.issue,
+                 groups * g.port,          groups * g.scratch,          groups * g.near};
+    out_.waits = out_.rounds * out_.group_waits.total();
+    return out_.full_rounds * round_time(out_, r) + round_time(out_, out_.last_groups);
   }
 
   const LaunchWork& w_;
@@ -255,11 +268,25 @@ class Pricing {
   const Caches caches_;
   LaunchPrice out_;
   double at_once_ = 1, near_hits_ = 0, reread_from_far_ = 1;
-  double multiply_adds_ = 0, others_ = 0, issue_ = 0, scratch_ = 0, near_ = 0;
-  double port_ = 0;  // of loads and stores, whatever they find
 };
 
 }  // namespace
+
+double joined(const UnitParts& p) {
+  const std::array<double, 2> memories = {p.scratch, p.near};
+  const std::array<double, 4> parts = {p.multiply_adds, p.other_operations, p.issue,
+                                       std::max(p.port, overlapped(memories))};
+  return overlapped(parts);
+}
+
+// The first group's waits are filled by what the others do.
+double round_time(const LaunchPrice& p, double groups) {
+  if (groups <= 0) return 0;
+  const double first = joined(p.alone) + p.group_start;
+  const std::array<double, 2> parts = {
+      std::max(0.0, groups * (joined(p.group) + p.group_start) - first), p.group_waits.total()};
+  return first + overlapped(parts);
+}
 
 double groups_at_once(const LaunchWork& w, const Machine& m) {
   if (!m.simt) return 1;
@@ -284,15 +311,17 @@ LaunchPrice price(const LaunchWork& work, const Machine& m, Caches caches) {
 }
 
 std::string bound_of(const LaunchPrice& p) {
-  const std::array<std::pair<const char*, double>, 9> parts = {{{"multiply-adds", p.multiply_adds},
-                                                                {"operations", p.other_operations},
-                                                                {"issue", p.issue},
-                                                                {"loads and stores", p.port},
-                                                                {"scratchpad", p.scratch},
-                                                                {"nearest cache", p.near},
-                                                                {"waits", p.waits},
-                                                                {"shared cache", p.shared_cache},
-                                                                {"far memory", p.far}}};
+  const std::array<std::pair<const char*, double>, 10> parts = {
+      {{"multiply-adds", p.unit.multiply_adds},
+       {"operations", p.unit.other_operations},
+       {"issue", p.unit.issue},
+       {"loads and stores", p.unit.port},
+       {"scratchpad", p.unit.scratch},
+       {"nearest cache", p.unit.near},
+       {"waits", p.waits},
+       {"shared cache", p.shared_cache},
+       {"far memory", p.far},
+       {"power", p.power}}};
   return std::max_element(parts.begin(), parts.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;

@@ -16,17 +16,48 @@ namespace assay::model {
 // Where the inputs lie before the launch.
 enum class Caches { cold, warm };
 
+// Seconds in which each part of a unit is busy.
+struct UnitParts {
+  double multiply_adds = 0, other_operations = 0, issue = 0;
+  double port = 0;  // of loads and stores, whatever they find
+  double scratch = 0, near = 0;
+};
+
+// Seconds that a group waits for each kind, were it alone on its unit.
+struct GroupWaits {
+  double far = 0, rereads = 0, near = 0, shared = 0, scratch = 0, barriers = 0, multiply_adds = 0;
+  double chain = 0;  // of dependent operations, beyond the slots that they fill
+  double steps = 0;  // of a product's copies, beyond the steps that they are ahead
+  double total() const {
+    return far + rereads + near + shared + scratch + barriers + multiply_adds + chain + steps;
+  }
+};
+
 struct LaunchPrice {
   double seconds = 0;    // without the launch itself
   double start = 0;      // before the first group loads data, and after the last store
   double occupancy = 1;  // groups at once on a unit
   double rounds = 1;
   // Seconds of each part, as if it were alone: of the busiest unit, or of the memory.
-  double multiply_adds = 0, other_operations = 0, issue = 0, port = 0, scratch = 0, near = 0;
+  UnitParts unit;
   double waits = 0;  // of the groups, one after the other
   double shared_cache = 0, far = 0;
   double far_read = 0, far_written = 0, shared_bytes = 0;  // bytes
+  double power = 0;  // of the energy, at the power that the chip may draw
+
+  // What these are made of. The busiest unit runs `full_rounds` of `occupancy` groups, then
+  // `last_groups`.
+  UnitParts group, alone;  // of one group: beside others, and with its unit for itself
+  GroupWaits group_waits;
+  double group_start = 0;
+  double full_rounds = 0, last_groups = 0;
+  double far_in = 0, far_out = 0;  // s
 };
+
+// Joins of such parts, s.
+double joined(const UnitParts& p);
+// A unit's round of `groups`: one after the other, but for the waits, which pass side by side.
+double round_time(const LaunchPrice& p, double groups);
 
 // Groups that run on a unit at once: limited by registers, scratchpad, waves and groups. 0: not one
 // fits.

@@ -52,13 +52,41 @@ Estimate Estimator::run() {
   coherence_time();
   tlb_time();
   out_.rounds = std::ceil(groups_ / m_.units);
-  const double body = ecm_time(cost_, m_.load_store_serialisation);
+  const double core = ecm_time(cost_, m_.load_store_serialisation), power = power_time();
+  const double body = std::max(core, power);
   launch_time();
   const double late = wakeup_time(body);
   out_.seconds = body + fixed_ + late;
+  if (in_full()) {
+    using Joins = model::Part::Joins;
+    model::Part unit =
+        join("no sooner than its energy", Joins::longest,
+             {core_tree(cost_, m_.load_store_serialisation, leaves_, lines_),
+              model::leaf("energy", power, "of multiply-adds and bytes, at the power left for them",
+                          {model::power_of(m_.power)})});
+    out_.tree =
+        join("estimate", Joins::sum,
+             {std::move(unit),
+              model::leaf("launch", fixed_, "with group starts",
+                          {model::duration_of(m_.launch), model::duration_of(m_.group_start)}),
+              model::leaf("wake-up skew", late, "units that begin late",
+                          {model::duration_of(m_.wakeup_skew)})});
+  }
   out_.efficiency = std::min(1.0, best_time() / std::max(out_.seconds, 1e-15));
   complete(out_, spreads_, m_, "cores");
   return out_;
+}
+
+double Estimator::power_time() {
+  if (m_.power.value <= 0) return 0;
+  double joules = out_.flops / 2 * model::product_energy(m_, ir::DType::f32, "") +
+                  (counts_.loads() + counts_.stores()) * 4 * width_ * m_.levels[0].energy.value;
+  for (size_t l = 0; l < traffic_.size(); ++l)
+    joules += (traffic_[l].read + traffic_[l].written) * m_.levels[l + 1].energy.value;
+  const double seconds = joules / m_.power.value;
+  add_term(
+      "power", seconds, [&] { return fmt::format("{:.4g} J", joules); }, m_.power.spread);
+  return seconds;
 }
 
 double Estimator::best_time() const {

@@ -73,12 +73,17 @@ void Estimator::in_core_time() {
                            counts_.fma, counts_.simple, counts_.divide, counts_.math);
       },
       m_.fma_rate.spread);
+  if (in_full())
+    leaves_.vector = last_leaf({model::rate_of(m_.fma_rate), model::rate_of(m_.alu_rate),
+                                model::rate_of(m_.divide_rate), model::rate_of(m_.math_rate)});
   add_term(
       "load", cost_.load, [&] { return fmt::format("{:.4g} load instructions", loads); },
       m_.load_rate.spread);
+  if (in_full()) leaves_.load = last_leaf({model::rate_of(m_.load_rate)});
   add_term(
       "store", cost_.store, [&] { return fmt::format("{:.4g} store instructions", stores); },
       m_.store_rate.spread);
+  if (in_full()) leaves_.store = last_leaf({model::rate_of(m_.store_rate)});
   add_term(
       "issue", cost_.issue,
       [&] {
@@ -86,9 +91,11 @@ void Estimator::in_core_time() {
                            counted.without_control() + copied.total);
       },
       m_.issue_rate.spread);
+  if (in_full()) leaves_.issue = last_leaf({model::rate_of(m_.issue_rate)});
   add_term(
       "chain", cost_.chain, [] { return std::string("dependent accumulations"); },
       m_.fma_latency.spread);
+  if (in_full()) leaves_.chain = last_leaf({model::duration_of(m_.fma_latency)});
 }
 
 std::pair<double, double> Estimator::straddling_accesses() const {

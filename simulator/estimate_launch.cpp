@@ -71,20 +71,20 @@ class LaunchEstimate {
 
   void add_unit() {
     const model::Level& near = m_.levels[nearest_];
-    terms_.add("multiply-adds", price_.multiply_adds, m_.fma_rate,
+    terms_.add("multiply-adds", price_.unit.multiply_adds, m_.fma_rate,
                [&] { return fmt::format("{:.4g} a group", work_.operations.multiply_adds); });
-    terms_.add("operations", price_.other_operations, m_.alu_rate, [&] {
+    terms_.add("operations", price_.unit.other_operations, m_.alu_rate, [&] {
       return fmt::format("{:.4g} simple, {:.4g} divisions, {:.4g} functions a group",
                          work_.operations.simple, work_.operations.divisions,
                          work_.operations.functions);
     });
-    terms_.add("issue", price_.issue, m_.issue_rate,
+    terms_.add("issue", price_.unit.issue, m_.issue_rate,
                [&] { return fmt::format("{:.4g} instructions a group", work_.instructions); });
-    terms_.add("loads and stores", price_.port, m_.load_rate,
+    terms_.add("loads and stores", price_.unit.port, m_.load_rate,
                [&] { return fmt::format("{:.4g} instructions a group", work_.loads); });
-    terms_.add("scratchpad", price_.scratch, m_.levels[0].read,
+    terms_.add("scratchpad", price_.unit.scratch, m_.levels[0].read,
                [&] { return fmt::format("cycles of {:.4g} B a group", work_.scratch_traffic); });
-    terms_.add("nearest cache", price_.near, near.read,
+    terms_.add("nearest cache", price_.unit.near, near.read,
                [&] { return fmt::format("cycles of {:.4g} B a group", work_.near_traffic); });
   }
 

@@ -40,13 +40,13 @@ class MappedEstimate {
 
  private:
   void add_unit() {
-    terms_.add("multiply-adds", price_.multiply_adds, m_.fma_rate,
+    terms_.add("multiply-adds", price_.unit.multiply_adds, m_.fma_rate,
                [&] { return fmt::format("{:.4g} a group", launch_.products.multiply_adds); });
-    terms_.add("issue", price_.issue, m_.issue_rate, [&] {
+    terms_.add("issue", price_.unit.issue, m_.issue_rate, [&] {
       return fmt::format("{:.4g} instructions a group; {:.0f} registers a thread, {:.0f} spilled",
                          launch_.instructions, launch_.registers_per_thread, work_.spilled);
     });
-    terms_.add("loads and stores", price_.port, m_.load_rate, [&] {
+    terms_.add("loads and stores", price_.unit.port, m_.load_rate, [&] {
       return fmt::format(
           "{:.4g} a group, in {:.4g} turns: {:.4g} cycles in the scratchpad, {:.4g} "
           "in {}",

@@ -37,6 +37,17 @@ void Estimator::false_sharing_time() {
       "false sharing", measured ? waiting : passing,
       [&] { return fmt::format("{:.0f} runs of the output end in another unit's", ends.count); },
       measured ? m_.false_sharing.spread : last.latency.spread);
+  if (!in_full()) return;
+  if (measured)
+    leaves_.contention = last_leaf({model::duration_of(m_.false_sharing)});
+  else
+    lines_.push_back({"false sharing",
+                      passing,
+                      passing,
+                      0,
+                      true,
+                      out_.terms.back().detail,
+                      {model::duration_of(last.latency)}});
 }
 
 double Estimator::held_bytes(const model::Level& level) const {
@@ -71,6 +82,9 @@ void Estimator::add_coherence(const char* name, double bytes, const model::Quant
   cost_.transfers += seconds;
   add_term(
       name, seconds, [&] { return fmt::format("{:.4g} B {}", bytes, what); }, rate.spread);
+  if (in_full())
+    lines_.push_back(
+        {name, seconds, seconds, 0, true, out_.terms.back().detail, {model::bandwidth_of(rate)}});
 }
 
 }  // namespace assay::simulator

@@ -77,6 +77,15 @@ void Estimator::transfer_time() {
     add_term(
         name, s.beyond, [&] { return fmt::format("{:.4g} B in, {:.4g} B out", t.read, t.written); },
         from.read.spread);
+    if (in_full())
+      lines_.push_back({name,
+                        s.all,
+                        s.waited,
+                        copied,
+                        from.shared,
+                        out_.terms.back().detail,
+                        {model::bandwidth_of(from.read), model::bandwidth_of(from.per_unit_read),
+                         model::duration_of(from.latency)}});
     out_.levels.push_back({name, t.read, t.written, s.beyond, t.working_set, from.shared});
   }
 }
@@ -100,6 +109,9 @@ void Estimator::set_conflict_time() {
                            traffic_[0].copy_set_conflicts);
       },
       (loaded * m_.set_conflict.spread + (changed + copied) * m_.set_conflict_dirty.spread) / all);
+  if (in_full())
+    leaves_.set_conflicts =
+        last_leaf({model::duration_of(m_.set_conflict), model::duration_of(m_.set_conflict_dirty)});
 }
 
 void Estimator::tlb_time() {
@@ -110,6 +122,7 @@ void Estimator::tlb_time() {
     add_term(
         "page walks", walking, [&] { return fmt::format("{:.4g} pages", walks); },
         m_.second_tlb.latency.spread);
+    if (in_full()) leaves_.page_walks = last_leaf({model::duration_of(m_.second_tlb.latency)});
   }
   const double seconds = model::tlb_misses(p_, streams_, m_) * moved_ * m_.tlb_miss.value;
   if (seconds <= 0) return;
@@ -118,6 +131,7 @@ void Estimator::tlb_time() {
       "tlb misses", seconds,
       [&] { return fmt::format("{:.4g} pages anew", seconds / moved_ / m_.tlb_miss.value); },
       m_.tlb_miss.spread);
+  if (in_full()) leaves_.tlb = last_leaf({model::duration_of(m_.tlb_miss)});
 }
 
 }  // namespace assay::simulator

@@ -11,6 +11,7 @@
 #include "model/streams.h"
 #include "model/traffic.h"
 #include "simulator/cache_lookup.h"
+#include "simulator/core_tree.h"
 #include "simulator/estimate.h"
 #include "simulator/pipes.h"
 #include "simulator/unit_cost.h"
@@ -36,6 +37,12 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
     out_.terms.push_back({name, seconds, detail_ == TermDetail::full ? detail() : std::string()});
     spreads_.push_back(spread);
   }
+  // The term just added, as a leaf of the tree.
+  model::Part last_leaf(std::vector<model::Basis> basis) const {
+    const model::Term& t = out_.terms.back();
+    return model::leaf(t.name, t.seconds, t.detail, std::move(basis));
+  }
+  bool in_full() const { return detail_ == TermDetail::full; }
   void note_assumed(const model::Quantity& q, double seconds);
 
   // Pipes, load and store ports, issue slots, dependence chains.
@@ -78,6 +85,9 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   void add_coherence(const char* name, double bytes, const model::Quantity& rate, bool writes,
                      const char* what);
 
+  // The energy of multiply-adds and bytes, at the power that the chip may draw for them; 0: not
+  // known.
+  double power_time();
   // Units that start late: the others do their share meanwhile, at most all of it.
   double wakeup_time(double body);
   void launch_time();
@@ -98,6 +108,8 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   double moved_ = 1;            // of what memories move, the busiest unit's part
   double moved_by_others_ = 0;  // and each other unit's while it lasts
   UnitCost cost_;
+  CoreLeaves leaves_;            // of the tree, as
+  std::vector<LineTime> lines_;  // these: only where text is asked for
   std::vector<double> spreads_;
   model::Estimate out_;
 };

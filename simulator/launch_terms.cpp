@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/launch_tree.h"
 #include "simulator/complete.h"
 
 namespace assay::simulator {
@@ -33,6 +34,8 @@ void LaunchTerms::add_memories(const model::LaunchPrice& price) {
       [&] { return fmt::format("{:.4g} B", price.shared_bytes); });
   add("far memory", price.far, m_.levels.back().read,
       [&] { return fmt::format("{:.4g} B in, {:.4g} B out", price.far_read, price.far_written); });
+  add("power", price.power, m_.power,
+      [] { return std::string("energy of operations and bytes, at the power left for them"); });
   add("start", price.start, shared_->latency,
       [] { return std::string("code and parameters before, the last store after"); });
 }
@@ -45,6 +48,14 @@ void LaunchTerms::add_launch(const model::LaunchWork& work, const model::LaunchP
   const double active = std::min(m_.units, work.groups);
   const double late =
       std::min(m_.wakeup_skew.value * (1 - 1 / active), price.seconds * (active - 1));
+  if (detail_ == TermDetail::full && std::isfinite(price.seconds))
+    estimate.tree = model::join(
+        "estimate", model::Part::Joins::sum,
+        {model::leaf("launch", launch, fmt::format("launch and {:.0f} group starts", each),
+                     {model::duration_of(m_.launch), model::duration_of(m_.group_start)}),
+         model::leaf("wake-up skew", late, "units that begin late",
+                     {model::duration_of(m_.wakeup_skew)}),
+         model::launch_tree(work, price, m_)});
   add("wake-up skew", late, m_.wakeup_skew, [] { return std::string("units that begin late"); });
   estimate.seconds = price.seconds + launch + late;
   estimate.groups = work.groups;

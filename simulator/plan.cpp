@@ -62,6 +62,12 @@ void fetch_code(model::Estimate& e, const CodeMisses& lost, const model::Machine
   e.terms.push_back({"cold code", seconds,
                      fmt::format("{:.0f} % of it lost to the steps between, {:.0f} % by all caches",
                                  100 * lost.own, 100 * lost.all)});
+  if (e.tree.seconds > 0)
+    e.tree = model::join(
+        "estimate", model::Part::Joins::sum,
+        {std::move(e.tree),
+         model::leaf("cold code", seconds, e.terms.back().detail,
+                     {model::duration_of(m.cold_code), model::duration_of(m.uncached_code)})});
   if (seconds <= largest) return;
   e.bound = "cold code";
   if (largest > 0) e.bound_margin = seconds / largest;

@@ -1,8 +1,26 @@
 #include "toolkit/estimate_json.h"
 
+#include <array>
 #include <string>
 
 namespace assay::toolkit {
+
+namespace {
+
+Json to_json(const model::Part& p) {
+  constexpr std::array<const char*, 4> kJoins = {"leaf", "sum", "longest", "overlap"};
+  Json out = {{"name", p.name}, {"seconds", p.seconds}};
+  if (!p.detail.empty()) out["detail"] = p.detail;
+  for (const model::Basis& b : p.basis)
+    out["profile"].push_back({{"path", b.path}, {"value", b.value}, {"assumed", b.assumed}});
+  if (p.joins == model::Part::Joins::leaf) return out;
+  out["joins"] = kJoins[static_cast<size_t>(p.joins)];
+  if (p.times != 1) out["times"] = p.times;
+  for (const model::Part& child : p.parts) out["parts"].push_back(to_json(child));
+  return out;
+}
+
+}  // namespace
 
 Json to_json(const model::Estimate& e) {
   Json terms = Json::array();
@@ -15,20 +33,22 @@ Json to_json(const model::Estimate& e) {
                       {"written_bytes", l.written_bytes},
                       {"seconds", l.seconds},
                       {"working_set", l.working_set}});
-  return {{"seconds", e.seconds},
-          {"low", e.low},
-          {"high", e.high},
-          {"bound", e.bound},
-          {"bound_margin", e.bound_margin},
-          {"flops", e.flops},
-          {"groups", e.groups},
-          {"rounds", e.rounds},
-          {"balance", e.balance},
-          {"efficiency", e.efficiency},
-          {"occupancy", e.occupancy},
-          {"terms", terms},
-          {"levels", levels},
-          {"assumed", e.assumed}};
+  Json out = {{"seconds", e.seconds},
+              {"low", e.low},
+              {"high", e.high},
+              {"bound", e.bound},
+              {"bound_margin", e.bound_margin},
+              {"flops", e.flops},
+              {"groups", e.groups},
+              {"rounds", e.rounds},
+              {"balance", e.balance},
+              {"efficiency", e.efficiency},
+              {"occupancy", e.occupancy},
+              {"terms", terms},
+              {"levels", levels},
+              {"assumed", e.assumed}};
+  if (!e.tree.parts.empty()) out["tree"] = to_json(e.tree);
+  return out;
 }
 
 namespace {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include "model/launch_tree.h"
 
 namespace assay::compiler {
 namespace {
@@ -39,17 +42,18 @@ void add_terms(const model::LaunchWork& w, const LaunchPrice& p, model::Estimate
     if (seconds > 0) e.terms.push_back({name, seconds, std::move(detail)});
   };
   term("start", p.start, "code, parameters, the last store; a translation of cold data");
-  term("multiply-adds", p.multiply_adds, w.products.instruction);
-  term("operations", p.other_operations);
-  term("issue", p.issue);
-  term("scratchpad", p.scratch);
-  term("nearest cache", p.near);
+  term("multiply-adds", p.unit.multiply_adds, w.products.instruction);
+  term("operations", p.unit.other_operations);
+  term("issue", p.unit.issue);
+  term("scratchpad", p.unit.scratch);
+  term("nearest cache", p.unit.near);
   term("waits", p.waits,
        fmt::format("{:.0f} groups, {:.0f} at once on a unit, {:.0f} rounds", w.groups, p.occupancy,
                    p.rounds));
   term("shared cache", p.shared_cache, fmt::format("{:.4g} MB", p.shared_bytes * 1e-6));
   term("far memory", p.far,
        fmt::format("{:.4g} MB read, {:.4g} MB written", p.far_read * 1e-6, p.far_written * 1e-6));
+  term("power", p.power, "energy of operations and bytes, at the power left for them");
 }
 
 model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const Conditions& on,
@@ -58,10 +62,16 @@ model::Estimate estimate_of(const LibraryOperator& o, const Priced& best, const 
   model::Estimate e;
   e.seconds = best.seconds;
   e.flops = o.flops;
+  std::vector<model::Part> parts;
   for (size_t i = 0; i < best.prices.size(); ++i) {
-    add_terms((*best.launches)[i], best.prices[i], e);
+    const model::LaunchWork& work = (*best.launches)[i];
+    add_terms(work, best.prices[i], e);
     if (on.launch > 0) e.terms.push_back({"launch", on.launch, ""});
+    parts.push_back(model::join(
+        std::string(work.entry), model::Part::Joins::sum,
+        {model::leaf("launch", on.launch), model::launch_tree(work, best.prices[i], chip)}));
   }
+  e.tree = model::join("estimate", model::Part::Joins::sum, std::move(parts));
   const LaunchPrice& first = best.prices.front();
   e.bound = on.launch * static_cast<double>(best.prices.size()) > best.seconds / 2
                 ? "launch"

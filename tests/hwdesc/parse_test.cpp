@@ -229,5 +229,25 @@ TEST(Parse, a_profile_with_any_byte_changed_is_read_or_refused) {
   }));
 }
 
+TEST(Parse, AnEnergyOfNothingInTheProfileIsRefused) {
+  const auto with = [](const std::string& event) {
+    return parse_profile(
+        "schema: assay/profile/1\nname: x\nsource: assumed\n"
+        "clocks: {core: 1 GHz}\ntopology: [{name: unit, count: 1}]\n"
+        "pipes: [{name: fma, per: unit, rate: 8 /cycle@core}]\n"
+        "memory:\n  - {name: dram, per: device, managed: explicit, capacity: 1 GiB}\n"
+        "compute: [{op: fma, dtype: f32, pipe: fma}]\n"
+        "power: {cap: 10 W, energy: {" +
+            event + ": 1 pJ}}\n",
+        "x.yaml", no_library);
+  };
+  EXPECT_TRUE(with("dram").ok()) << render(with("dram").diags());
+  EXPECT_TRUE(with("fma.f32").ok());
+  for (const char* event : {"hbm", "fma.f16", "fma"}) {
+    ASSERT_FALSE(with(event).ok()) << event;
+    EXPECT_NE(render(with(event).diags()).find("power.energy"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace assay::hwdesc

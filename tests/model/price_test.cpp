@@ -89,9 +89,9 @@ TEST(Price, TurningTheBusCosts) {
 
 TEST(Price, MultiplyAddsOfTheBusiestUnit) {
   LaunchWork w = computing();
-  EXPECT_DOUBLE_EQ(model::price(w, chip()).multiply_adds, 100 * 1e6 / 128e9);
+  EXPECT_DOUBLE_EQ(model::price(w, chip()).unit.multiply_adds, 100 * 1e6 / 128e9);
   w.groups = 1001;
-  EXPECT_DOUBLE_EQ(model::price(w, chip()).multiply_adds, 101 * 1e6 / 128e9)
+  EXPECT_DOUBLE_EQ(model::price(w, chip()).unit.multiply_adds, 101 * 1e6 / 128e9)
       << "one unit runs one more";
 }
 
@@ -163,7 +163,7 @@ TEST(Price, LoadsAndStoresTakeTheirPort) {
   c.load_rate.value = 2e9;
   w.near_traffic = 0;
   w.loads = 1e6;
-  EXPECT_NEAR(model::price(w, c).port, 100 * 1e6 / 2e9, 1e-12);
+  EXPECT_NEAR(model::price(w, c).unit.port, 100 * 1e6 / 2e9, 1e-12);
 }
 
 // Bytes that were counted are taken as they are.
@@ -263,7 +263,7 @@ TEST(Price, AddsUpWhatOneInstructionComputes) {
   c.instructions[0].multiply_adds.value = 1024e9;
   LaunchWork w = computing();
   w.products.instruction = "mma";
-  EXPECT_DOUBLE_EQ(model::price(w, c).multiply_adds, 100 * 1e6 / 1024e9);
+  EXPECT_DOUBLE_EQ(model::price(w, c).unit.multiply_adds, 100 * 1e6 / 1024e9);
 }
 
 // Nothing gets slower where the chip gets better, and no time is below the roofline.
@@ -302,6 +302,28 @@ TEST(Price, MonotoneAndAboveTheRoofline) {
         }
       }
   }
+}
+
+// 1000 groups of 1e6 multiply-adds of 10 pJ, 2 MB at 100 pJ a byte: 0.01 J and 0.0002 J, at 5 W.
+TEST(Price, ACapOnPowerIsOneMoreRoof) {
+  LaunchWork w = computing();
+  w.read = w.written = 1e6;
+  Machine c = chip();
+  const double without = model::price(w, c).seconds;
+  EXPECT_EQ(model::price(w, c).power, 0);
+  c.types[0].energy.value = 10e-12;
+  c.levels.back().energy.value = 100e-12;
+  EXPECT_EQ(model::price(w, c).power, 0) << "no cap is known";
+  c.power.value = 5;
+  const LaunchPrice p = model::price(w, c);
+  EXPECT_NEAR(p.power, (1000 * 1e6 * 10e-12 + 2e6 * 100e-12) / 5, 1e-12);
+  EXPECT_DOUBLE_EQ(p.seconds, std::max(without, p.start + p.power));
+  EXPECT_GT(p.seconds, without);
+  c.power.value = 1e6;
+  EXPECT_DOUBLE_EQ(model::price(w, c).seconds, without);
+  w.operations.functions = 1e4;
+  c.math_energy.value = 50e-12;
+  EXPECT_NEAR(model::price(w, c).power * 1e6, 0.01 + 0.0002 + 1000 * 1e4 * 50e-12, 1e-9);
 }
 
 }  // namespace
