@@ -58,20 +58,25 @@ class LaunchTree {
   // `all` seconds of each part of a unit.
   Part busy(std::string name, const UnitParts& all, double times = 1) const {
     const Operations& o = w_.operations;
-    Part memories = join(
-        "scratchpad and nearest cache", Part::Joins::overlap,
-        {leaf("scratchpad", all.scratch,
-              fmt::format("cycles of {:.4g} B a group", w_.scratch_traffic),
-              {scratch_ != nullptr ? bandwidth_of(scratch_->read) : Basis{}}),
-         leaf("nearest cache", all.near, fmt::format("cycles of {:.4g} B a group", w_.near_traffic),
-              {near_ != nullptr ? bandwidth_of(near_->read) : Basis{}})});
+    Part scratch = leaf("scratchpad", all.scratch,
+                        fmt::format("cycles of {:.4g} B a group", w_.scratch_traffic),
+                        {scratch_ != nullptr ? bandwidth_of(scratch_->read) : Basis{}});
+    Part products = leaf("multiply-adds", all.multiply_adds,
+                         fmt::format("{:.4g} a group", w_.products.multiply_adds + o.multiply_adds),
+                         {multiply_add_rate()});
+    if (all.reads_scratch)
+      products = join("multiply-adds and their operands", Part::Joins::longest,
+                      {std::move(products), std::exchange(scratch, leaf("", 0))});
+    Part memories =
+        join("scratchpad and nearest cache", Part::Joins::overlap,
+             {std::move(scratch), leaf("nearest cache", all.near,
+                                       fmt::format("cycles of {:.4g} B a group", w_.near_traffic),
+                                       {near_ != nullptr ? bandwidth_of(near_->read) : Basis{}})});
     Part port = leaf("load and store slots", all.port,
                      fmt::format("{:.4g} instructions a group", w_.loads), {rate_of(m_.load_rate)});
     return join(
         std::move(name), Part::Joins::overlap,
-        {leaf("multiply-adds", all.multiply_adds,
-              fmt::format("{:.4g} a group", w_.products.multiply_adds + o.multiply_adds),
-              {multiply_add_rate()}),
+        {std::move(products),
          leaf("operations", all.other_operations,
               fmt::format("{:.4g} simple, {:.4g} divisions, {:.4g} functions a group", o.simple,
                           o.divisions, o.functions),

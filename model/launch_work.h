@@ -23,6 +23,8 @@ struct Products {
   double multiply_adds = 0;
   ir::DType type = ir::DType::f32;  // of the operands
   std::string instruction;          // matrix instruction; empty: the lanes' own pipes
+  // The instruction reads its operands from the scratchpad itself, while it computes.
+  bool reads_scratch = false;
 };
 
 // What a group waits for, one after the other, where nothing of its own is left to do meanwhile.

@@ -48,8 +48,8 @@ class TypesResolver : Resolving {
   void resolve_power() {
     const hwdesc::Power& power = p_.power;
     if (!power.cap.known() || power.energy.empty()) return;
-    const double idle = power.idle.known() ? power.idle.value->v
-                                           : assume(0, "power.idle", "0 W: unknown").value;
+    const double idle =
+        power.idle.known() ? power.idle.value->v : assume(0, "power.idle", "0 W: unknown").value;
     m_.power = {std::max(0.0, power.cap.value->v - idle), spread_of(power.cap), false, "power.cap"};
     for (Level& l : m_.levels) l.energy = energy(l.name);
     m_.simple_energy = energy("add.f32");

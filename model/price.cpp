@@ -191,6 +191,7 @@ class Pricing {
     g.scratch = memory_.scratch != nullptr ? w_.scratch_traffic / memory_.scratch->read.value : 0;
     g.near = memory_.near != nullptr ? w_.near_traffic / memory_.near->read.value : 0;
     if (w_.loads > 0) g.port = w_.loads / m_.load_rate.value;
+    g.reads_scratch = w_.products.reads_scratch;
     // Alone, it has so many of the unit's issuers, and as many parts of its pipes.
     const double used = issuers_used(), piped = std::max(1.0, m_.fma_rate.parts / used),
                  issued = m_.issuers / used, n = parts_of_group();
@@ -199,7 +200,8 @@ class Pricing {
                   issued * g.issue / n,
                   g.port / n,
                   g.scratch / n,
-                  g.near / n};
+                  g.near / n,
+                  g.reads_scratch};
   }
 
   // Groups whose waves meet at barriers work and wait as one; other waves each for themselves.
@@ -273,8 +275,9 @@ class Pricing {
 }  // namespace
 
 double joined(const UnitParts& p) {
-  const std::array<double, 2> memories = {p.scratch, p.near};
-  const std::array<double, 4> parts = {p.multiply_adds, p.other_operations, p.issue,
+  const double products = p.reads_scratch ? std::max(p.multiply_adds, p.scratch) : p.multiply_adds;
+  const std::array<double, 2> memories = {p.reads_scratch ? 0 : p.scratch, p.near};
+  const std::array<double, 4> parts = {products, p.other_operations, p.issue,
                                        std::max(p.port, overlapped(memories))};
   return overlapped(parts);
 }

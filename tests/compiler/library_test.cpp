@@ -190,6 +190,20 @@ TEST(Library, LargeOperatorsNearTheirRoofline) {
   EXPECT_LE((*moved)[0].estimate.seconds, 1.25 * bytes / 900e9);
 }
 
+TEST(Library, EachTreeAddsUp) {
+  for (const char* profile :
+       {"nvidia/h100-sxm5-80gb", "nvidia/v100-pcie-32gb", "qualcomm/adreno-640", "amd/epyc-9654"})
+    for (const char* op :
+         {"matmul m=4096 n=4096 k=4096", "matmul m=64 n=64 k=65536",
+          "softmax rows=4096 columns=777", "layer_norm rows=100 columns=5000", "relu n=1000003"}) {
+      const auto found = steps(op, profile);
+      ASSERT_TRUE(found.ok()) << profile << " " << op << render(found.diags());
+      for (const compiler::LibraryStep& s : *found)
+        EXPECT_NEAR(model::time_of(s.estimate.tree), s.estimate.seconds, 1e-9 * s.estimate.seconds)
+            << profile << " " << op;
+    }
+}
+
 TEST(Library, SmallResultsSplitTheirReduction) {
   const auto s = steps("matmul m=128 n=128 k=65536", "nvidia/v100-pcie-16gb");
   ASSERT_TRUE(s);

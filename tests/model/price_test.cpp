@@ -304,6 +304,20 @@ TEST(Price, MonotoneAndAboveTheRoofline) {
   }
 }
 
+// An instruction that reads the scratchpad while it computes is a pipeline: the slower part counts.
+TEST(Price, AnInstructionThatReadsTheScratchpadTakesTheLongerOfBoth) {
+  LaunchWork w = computing();
+  w.instructions = w.waits.scratch = 0;
+  w.scratch_traffic = 1e6 / 128e9 * 128e9 * 0.9;  // s of products x bytes/s, nine tenths of them
+  const double apart = model::price(w, chip()).seconds;
+  w.products.reads_scratch = true;
+  const double one = model::price(w, chip()).seconds;
+  w.scratch_traffic = 0;
+  const double alone = model::price(w, chip()).seconds;
+  EXPECT_DOUBLE_EQ(one, alone);
+  EXPECT_GT(apart, 1.15 * one);
+}
+
 // 1000 groups of 1e6 multiply-adds of 10 pJ, 2 MB at 100 pJ a byte: 0.01 J and 0.0002 J, at 5 W.
 TEST(Price, ACapOnPowerIsOneMoreRoof) {
   LaunchWork w = computing();
