@@ -23,7 +23,8 @@ struct Products {
   double multiply_adds = 0;
   ir::DType type = ir::DType::f32;  // of the operands
   std::string instruction;          // matrix instruction; empty: the lanes' own pipes
-  // The instruction reads its operands from the scratchpad itself, while it computes.
+  // Operands come from the scratchpad while it computes: the instruction reads them itself, or
+  // fragments of the next step are loaded during this one.
   bool reads_scratch = false;
 };
 

@@ -21,7 +21,7 @@ struct UnitParts {
   double multiply_adds = 0, other_operations = 0, issue = 0;
   double port = 0;  // of loads and stores, whatever they find
   double scratch = 0, near = 0;
-  // One instruction computes and reads the scratchpad: as a pipeline, it takes the longer of both.
+  // Products and reads of the scratchpad are one pipeline, which takes the longer of both.
   bool reads_scratch = false;
 };
 

@@ -141,7 +141,7 @@ class Products {
     w.registers_per_thread = registers(instruction, copied);
     w.scratch_bytes = e_.staged ? copied * stages() : 0;
     w.products = {tile(0) * tile(1) * tile(2) * steps, o_.type,
-                  instruction == nullptr ? "" : instruction->name, e_.from_scratchpad};
+                  instruction == nullptr ? "" : instruction->name, e_.matrix};
     const Step step = instruction != nullptr ? matrix_step(*instruction)
                       : e_.vectors           ? vectors_step()
                       : !e_.staged           ? direct_step()

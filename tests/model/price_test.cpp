@@ -304,8 +304,8 @@ TEST(Price, MonotoneAndAboveTheRoofline) {
   }
 }
 
-// An instruction that reads the scratchpad while it computes is a pipeline: the slower part counts.
-TEST(Price, AnInstructionThatReadsTheScratchpadTakesTheLongerOfBoth) {
+// Products whose operands come from the scratchpad meanwhile are a pipeline: the slower part counts.
+TEST(Price, ProductsThatReadTheScratchpadTakeTheLongerOfBoth) {
   LaunchWork w = computing();
   w.instructions = w.waits.scratch = 0;
   w.scratch_traffic = 1e6 / 128e9 * 128e9 * 0.9;  // s of products x bytes/s, nine tenths of them
