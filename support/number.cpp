@@ -52,4 +52,11 @@ std::from_chars_result read_double(const char* first, const char* last, double& 
 #endif
 }
 
+double rounded_to(double v, int digits) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  const int exponent = digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(v))));
+  const double scale = std::pow(10.0, std::abs(exponent));
+  return exponent >= 0 ? std::round(v * scale) / scale : std::round(v / scale) * scale;
+}
+
 }  // namespace assay

@@ -13,4 +13,7 @@ std::from_chars_result read_double(const char* first, const char* last, double& 
 // The same by strtod; public so that it is tested on every platform.
 std::from_chars_result read_double_by_strtod(const char* first, const char* last, double& value);
 
+// To `digits` significant digits: more would be noise in a file.
+double rounded_to(double v, int digits);
+
 }  // namespace assay

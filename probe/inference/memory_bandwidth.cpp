@@ -8,6 +8,7 @@
 #include "probe/inference/memory_level.h"
 #include "probe/inference/power_mean.h"
 #include "probe/inference/values.h"
+#include "support/number.h"
 
 namespace assay::probe {
 namespace {

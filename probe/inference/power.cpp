@@ -1,6 +1,7 @@
 // Power without work, and what a multiply-add adds to it.
 #include "probe/inference/infer.h"
 #include "probe/inference/values.h"
+#include "support/number.h"
 
 namespace assay::probe {
 

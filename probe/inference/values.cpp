@@ -4,6 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "support/number.h"
+
 namespace assay::probe {
 namespace {
 
@@ -102,13 +104,6 @@ hwdesc::Value<hwdesc::Count> count_value(const Measured& m, const std::string& m
 }
 hwdesc::Value<hwdesc::Ratio> ratio_value(const Measured& m, const std::string& method) {
   return value_of<hwdesc::Ratio>(m, "", method);
-}
-
-double rounded_to(double v, int digits) {
-  if (v == 0 || !std::isfinite(v)) return v;
-  const int exponent = digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(v))));
-  const double scale = std::pow(10.0, std::abs(exponent));
-  return exponent >= 0 ? std::round(v * scale) / scale : std::round(v / scale) * scale;
 }
 
 }  // namespace assay::probe

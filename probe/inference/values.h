@@ -52,7 +52,4 @@ hwdesc::Value<hwdesc::Bytes> bytes_value(const Measured& m, const std::string& m
 hwdesc::Value<hwdesc::Count> count_value(const Measured& m, const std::string& method);
 hwdesc::Value<hwdesc::Ratio> ratio_value(const Measured& m, const std::string& method);
 
-// Rounded to `digits` significant ones: more would be noise in the file.
-double rounded_to(double v, int digits);
-
 }  // namespace assay::probe

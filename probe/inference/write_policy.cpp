@@ -7,6 +7,7 @@
 
 #include "probe/inference/stats.h"
 #include "probe/inference/values.h"
+#include "support/number.h"
 
 namespace assay::probe {
 namespace {

@@ -1,4 +1,4 @@
-// Charts as data: what the report shows of the raw samples, by the table of charts (chart_table.h).
+// What the report shows of the raw samples, by the table of charts (chart_table.h).
 // An experiment that no row covers gets a chart against its most varied condition.
 #pragma once
 
@@ -8,48 +8,20 @@
 #include "hwdesc/profile.h"
 #include "probe/inference/known.h"
 #include "probe/observation.h"
-#include "probe/text.h"
+#include "support/page/chart.h"
+#include "support/page/text.h"
 
 namespace assay::probe {
 
-struct Axis {
-  std::string title;
-  Kind kind = Kind::count;
-  bool log = false;
-};
-
-struct Dot {
-  double x = 0, y = 0;
-};
-
-// The estimate of all samples at one x.
-struct Estimate {
-  double x = 0, y = 0, low = 0, high = 0;
-  int64_t n = 0;
-};
-
-struct Series {
-  std::string name;
-  std::vector<Estimate> line;  // ascending x
-  std::vector<Dot> samples;    // as they were taken
-  std::vector<Dot> waiting;    // samples during which our own threads were kept from running
-  bool joined = true;          // whether the estimates are joined by a line; a NaN y interrupts it
-};
-
-// A band from x to x; a vertical line where both are the same.
-struct Mark {
-  std::string name;
-  double from = 0, to = 0;
-};
-
-struct Chart {
-  std::string section, title, method;
-  Axis x, y;
-  std::vector<std::string> names;  // bars at x = 0, 1, ...; empty: x is a number
-  std::vector<Series> series;
-  std::vector<Mark> marks;
-  bool heat = false;  // its table of values is shown at once
-};
+using page::Axis;
+using page::Chart;
+using page::Dot;
+using page::Estimate;
+using page::html;
+using page::human;
+using page::Kind;
+using page::Mark;
+using page::Series;
 
 struct Source {
   const Observations& all;

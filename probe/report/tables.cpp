@@ -13,11 +13,15 @@
 #include "hwdesc/walk.h"
 #include "hwdesc/words.h"
 #include "probe/inference/doubts.h"
+#include "support/page/page.h"
 
 namespace assay::probe {
 namespace {
 
 using hwdesc::AnyValue;
+using page::Cells;
+using page::list_item;
+using page::table_of;
 
 struct Row {
   std::string path;
@@ -82,30 +86,6 @@ std::vector<Row> number_rows(const hwdesc::Profile& profile) {
                      word_of(member.source.value_or(profile.source))});
   });
   return out;
-}
-
-using Cells = std::vector<std::string>;  // HTML
-
-// On narrow screens each row becomes a block, with the column's name before each cell.
-std::string table_of(const Cells& head, const std::vector<Cells>& rows,
-                     const char* style = "values") {
-  std::string out = fmt::format("<table class=\"{}\"><thead><tr>", style);
-  for (const std::string& h : head) out += fmt::format("<th scope=\"col\">{}</th>", h);
-  out += "</tr></thead><tbody>\n";
-  for (const Cells& row : rows) {
-    out += "<tr>";
-    for (size_t i = 0; i < row.size(); ++i)
-      out += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", row[i])
-                    : fmt::format("<td data-name=\"{}\"{}>{}</td>", head[i],
-                                  row[i].empty() ? " class=\"none\"" : "", row[i]);
-    out += "</tr>\n";
-  }
-  return out + "</tbody></table>\n";
-}
-
-std::string list_item(const std::string& name, const std::string& text) {
-  return text.empty() ? ""
-                      : fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html(name), html(text));
 }
 
 bool starts_with_any(const std::string& path, std::initializer_list<const char*> list) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "probe/sampling/session.h"
-#include "probe/text.h"
+#include "support/page/text.h"
 
 namespace assay::probe {
 namespace {
@@ -52,8 +52,9 @@ Belief belief_in(const Clocks& c) {
 }
 
 std::string text_of(const Clocks& c) {
-  return fmt::format("the device says {} of what took {}", human(c.device, Kind::seconds),
-                     human(c.outside, Kind::seconds));
+  return fmt::format("the device says {} of what took {}",
+                     page::human(c.device, page::Kind::seconds),
+                     page::human(c.outside, page::Kind::seconds));
 }
 
 void check_times(Session& s) {

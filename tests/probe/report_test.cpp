@@ -9,7 +9,6 @@
 
 #include "hwdesc/show.h"
 #include "probe/report/chart.h"
-#include "probe/text.h"
 #include "tests/probe/synthetic_report.h"
 
 namespace assay::probe::test {
@@ -277,24 +276,6 @@ TEST(Report, GroupsAtATimeHaveCharts) {
     EXPECT_EQ(it->section, "Arithmetic");
     EXPECT_EQ(it->series.at(0).line.size(), 4u);
   }
-}
-
-TEST(ReportText, NumbersForPeople) {
-  EXPECT_EQ(human(49911, Kind::bytes), "48.7 KiB");
-  EXPECT_EQ(human(1048576, Kind::bytes), "1 MiB");
-  EXPECT_EQ(human(64, Kind::bytes), "64 B");
-  EXPECT_EQ(human(1.23456e-8, Kind::seconds), "12.3 ns");
-  EXPECT_EQ(human(3.6e9, Kind::hertz), "3.6 GHz");
-  EXPECT_EQ(human(4.529e10, Kind::bytes_per_second), "45.3 GB/s");
-  EXPECT_EQ(human(0.041, Kind::share), "4.1 %");
-  EXPECT_EQ(human(16384, Kind::count), "16384");
-  EXPECT_EQ(human(0, Kind::seconds), "0 s");
-}
-
-TEST(ReportText, WhatCouldEndAScriptIsEscaped) {
-  const std::string json_text = script_safe(json("</script><!-- &").dump());
-  EXPECT_THAT(json_text, Not(testing::ContainsRegex("[<>&]")));
-  EXPECT_EQ(json::parse(json_text), "</script><!-- &");
 }
 
 }  // namespace

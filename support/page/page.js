@@ -1,6 +1,5 @@
 // Draws the charts that the page's data describes; their content was decided when the page
 // was made.
-'use strict';
 (() => {
   const charts = JSON.parse(document.getElementById('charts').textContent);
   const drawn = [];
@@ -23,34 +22,6 @@
             .join('');
   };
   const faded = (hex, alpha) => hex + Math.round(alpha * 255).toString(16).padStart(2, '0');
-
-  const decimal = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
-  const binary = [[2 ** 40, 'Ti'], [2 ** 30, 'Gi'], [2 ** 20, 'Mi'], [2 ** 10, 'Ki'], [1, '']];
-  const times = [[1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']];
-  const prefixed = (v, prefixes, unit) => {
-    const [factor, text] = v === 0 ?
-        [1, ''] :
-        prefixes.find(p => Math.abs(v) >= p[0] * 0.9995) || prefixes[prefixes.length - 1];
-    return `${Number((v / factor).toPrecision(3))} ${text}${unit}`;
-  };
-  const human = (v, kind) => {
-    switch (kind) {
-      case 'bytes':
-        return prefixed(v, binary, 'B');
-      case 'seconds':
-        return prefixed(v, times, 's');
-      case 'hertz':
-        return prefixed(v, decimal, 'Hz');
-      case 'per_second':
-        return prefixed(v, decimal, '/s');
-      case 'bytes_per_second':
-        return prefixed(v, decimal, 'B/s');
-      case 'share':
-        return `${Number((100 * v).toPrecision(3))} %`;
-      default:
-        return String(Number(v.toPrecision(6)));
-    }
-  };
 
   // Bands and vertical lines of the profile are behind the samples, their names before them. A name
   // is written where there is room for it.
@@ -115,6 +86,10 @@
   // Position of a series' bar beside those of the others, around its name's position.
   const offset = (series, count) => count < 2 ? 0 : ((series + 0.5) / count - 0.5) * 0.8;
 
+  // Whether the reader wants a chart's intervals: they hide the samples where there are many.
+  const box = chart => document.querySelector(`input[data-intervals="${charts.indexOf(chart)}"]`);
+  const asked = chart => box(chart)?.checked ?? false;
+
   function samplesOf(series, index, chart, count) {
     const shift = chart.names.length ? offset(index, count) : 0;
     const at = p => ({x: p[0] + shift, y: p[1]});
@@ -146,6 +121,20 @@
         pointBorderColor: faded(own, 0.55),
         pointBorderWidth: 1,
         order: 4
+      });
+    if (series.intervals.length)
+      out.push({
+        type: 'line',
+        label: series.name,
+        data: series.intervals.flatMap(
+            i => [{x: i[0], y: i[1]}, {x: i[0], y: i[2]}, {x: i[0], y: NaN}]),
+        role: 'intervals',
+        hidden: !asked(chart),
+        borderColor: faded(own, 0.35),
+        borderWidth: 1,
+        pointRadius: 0,
+        pointHitRadius: 0,
+        order: 6
       });
     return out;
   }
@@ -180,6 +169,18 @@
         pointBorderColor: css('--panel')
       }];
     }
+    if (series.reference)
+      return [{
+        ...about,
+        type: 'line',
+        data: series.line.map(p => ({x: p[0], y: p[1]})),
+        borderColor: css('--quiet'),
+        borderWidth: 1.2,
+        borderDash: [5, 4],
+        pointRadius: 0,
+        pointHitRadius: 0,
+        order: 2
+      }];
     const drawnOnly = !series.samples.length && !series.waiting.length;
     return [{
       ...about,
@@ -283,18 +284,20 @@
     const chart = legend.chart, name = item.text, show = !chart.isDatasetVisible(item.datasetIndex);
     chart.data.datasets.forEach((d, i) => {
       if (d.label === name || d.label === name + ', kept waiting')
-        chart.setDatasetVisibility(i, show);
+        chart.setDatasetVisibility(
+            i, show && (d.role !== 'intervals' || asked(charts[chart.config.options.of])));
     });
     chart.update();
   }
 
   function optionsOf(chart) {
     const names = chart.names.length ? chart.names : null;
+    const taken = chart.series.flatMap(s => [...s.samples, ...s.waiting].map(p => p[1]));
     const ys = [
-      ...shownOf(chart.series.flatMap(s => [...s.samples, ...s.waiting].map(p => p[1]))),
-      ...chart.series.flatMap(s => s.line.map(p => p[1]))
+      ...(chart.whole ? taken : shownOf(taken)), ...chart.series.flatMap(s => s.line.map(p => p[1]))
     ];
     const xs = chart.series.flatMap(s => [...s.samples, ...s.waiting, ...s.line].map(p => p[0]));
+    if (chart.equal) xs.push(...ys), ys.push(...xs);
     const scales = {x: axisOf(chart.x, names), y: axisOf(chart.y, null)};
     [scales.y.min, scales.y.max] = rangeOf(ys, chart.y.log);
     if (names && !chart.y.log) scales.y.min = 0;
@@ -313,6 +316,7 @@
       animation: false,
       responsive: true,
       maintainAspectRatio: false,
+      of: charts.indexOf(chart),
       marks: chart.marks,
       tight: chart.marks.length > 12,
       scales,
@@ -361,6 +365,19 @@
     document.querySelectorAll('canvas[data-chart]').forEach(draw);
   }
 
+  document.querySelectorAll('input[data-intervals]').forEach(input => {
+    input.addEventListener('change', () => {
+      const chart = drawn.find(d => d.canvas.dataset.chart === input.dataset.intervals);
+      const shown = new Set(chart.data.datasets.filter((d, i) => chart.isDatasetVisible(i))
+                                .filter(d => d.role !== 'intervals')
+                                .map(d => d.label));
+      chart.data.datasets.forEach((d, i) => {
+        if (d.role === 'intervals')
+          chart.setDatasetVisibility(i, input.checked && shown.has(d.label));
+      });
+      chart.update();
+    });
+  });
   Chart.defaults.font.family = 'system-ui, "DejaVu Sans", sans-serif';
   drawAll();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);

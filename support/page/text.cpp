@@ -1,4 +1,4 @@
-#include "probe/text.h"
+#include "support/page/text.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace assay::probe {
+namespace assay::page {
 namespace {
 
 struct Prefix {
@@ -115,4 +115,4 @@ std::string script_safe(std::string json) {
   return out;
 }
 
-}  // namespace assay::probe
+}  // namespace assay::page

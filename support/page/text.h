@@ -1,13 +1,13 @@
-// Text of the report: numbers for people, and foreign text made harmless in a page.
+// Text of a page: numbers for people, and foreign text made harmless in a page.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace assay::probe {
+namespace assay::page {
 
-// What a number of the report is; the page's script formats axes by the same names
-// (report/page.js).
+// What a number of a chart is; the page's script formats axes by the same names
+// (format.js).
 enum class Kind { bytes, seconds, hertz, per_second, bytes_per_second, count, share };
 
 const char* word_of(Kind kind);
@@ -22,4 +22,4 @@ std::string html(std::string_view text);
 // JSON for a <script> element: what could end it or start a comment is written as \u escapes.
 std::string script_safe(std::string json);
 
-}  // namespace assay::probe
+}  // namespace assay::page
