@@ -10,6 +10,7 @@
 #include "cli/console/report.h"
 #include "cli/console/table.h"
 #include "support/files/files.h"
+#include "toolkit/accuracy_page.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/reference.h"
 
@@ -19,7 +20,7 @@ namespace {
 using toolkit::Json;
 
 struct Request {
-  std::string reference = "reference", residuals;
+  std::string reference = "reference", report, residuals;
   toolkit::AccuracyOptions accuracy;
 };
 
@@ -30,6 +31,8 @@ void declare(Options& options, Request& r) {
       .capture_default_str();
   options.add_option("--device", r.accuracy.device, "profile whose tables are shown (default: all)")
       .type_name("PROFILE");
+  options.add_option("--report", r.report, "also write a page with plots and all tables")
+      .type_name("FILE.html");
   options
       .add_option("--residuals", r.residuals,
                   "also write the quantiles of all tables: the intervals of estimates")
@@ -39,26 +42,14 @@ void declare(Options& options, Request& r) {
 
 std::string percents(double v) { return fmt::format("{:.1f}", 100 * v); }
 
-std::string regime(const toolkit::AccuracyRow& r) {
-  if (std::isinf(r.below)) return "all";
-  if (r.above == 0) return fmt::format("to {:.0f} us", r.below * 1e6);
-  if (r.below > 1) return fmt::format("above {:.0f} us", r.above * 1e6);
-  return fmt::format("to {:.0f} us", r.below * 1e6);
-}
-
-std::string figure_text(toolkit::BarFigure f, double v) {
-  return f == toolkit::BarFigure::error ? percents(v) + " %" : fmt::format("{:.3f}", v);
-}
-
-std::string role_name(toolkit::Role r) { return r == toolkit::Role::fit ? "fit" : "judge"; }
-
 void print_programs(const std::vector<toolkit::ProgramAccuracy>& programs) {
   std::vector<std::vector<std::string>> rows = {{"device, programs", "role", "n", "mean", "median",
                                                  "bias", "Kendall", "Spearman", "regret",
                                                  "of 1,000"}};
   for (const toolkit::ProgramAccuracy& p : programs)
-    rows.push_back({p.device + " " + p.group, role_name(p.role), fmt::format("{}", p.errors.n),
-                    percents(p.errors.mean), percents(p.errors.median), percents(p.errors.bias),
+    rows.push_back({p.device + " " + p.group, toolkit::role_name(p.role),
+                    fmt::format("{}", p.errors.n), percents(p.errors.mean),
+                    percents(p.errors.median), percents(p.errors.bias),
                     fmt::format("{:.3f}", p.kendall), fmt::format("{:.3f}", p.spearman),
                     fmt::format("{:.2f}", p.regret), fmt::format("{:.2f}", p.subset_regret)});
   fmt::print("\n{}", table(rows));
@@ -70,7 +61,7 @@ void print_text(const toolkit::Accuracy& a) {
                                                  "inside", "half-width"}};
   for (const toolkit::AccuracyRow& r : a.rows)
     rows.push_back({std::isinf(r.below) ? r.device + " " + r.group : "",
-                    std::isinf(r.below) ? role_name(r.role) : "", regime(r),
+                    std::isinf(r.below) ? toolkit::role_name(r.role) : "", toolkit::regime_name(r),
                     fmt::format("{}", r.model.n), percents(r.model.mean), percents(r.model.median),
                     percents(r.model.bias), percents(r.datasheet.mean), percents(r.constants.mean),
                     percents(r.coverage), percents(r.half_width)});
@@ -78,10 +69,9 @@ void print_text(const toolkit::Accuracy& a) {
   if (!a.programs.empty()) print_programs(a.programs);
   std::vector<std::vector<std::string>> bars = {{"bar", "value", "bound", "holds"}};
   for (const toolkit::AccuracyBar& b : a.bars)
-    bars.push_back(
-        {b.name, figure_text(b.figure, b.value),
-         (b.figure == toolkit::BarFigure::kendall ? ">= " : "<= ") + figure_text(b.figure, b.bar),
-         b.holds ? "yes" : "no"});
+    bars.push_back({b.name, toolkit::figure_text(b, b.value),
+                    (b.at_least ? ">= " : "<= ") + toolkit::figure_text(b, b.bar),
+                    b.holds ? "yes" : "no"});
   fmt::print("\n{}", table(bars));
 }
 
@@ -100,7 +90,7 @@ Json json_of(const toolkit::Accuracy& a) {
   for (const toolkit::ProgramAccuracy& p : a.programs)
     programs.push_back({{"device", p.device},
                         {"group", p.group},
-                        {"role", role_name(p.role)},
+                        {"role", toolkit::role_name(p.role)},
                         {"model", json_of(p.errors)},
                         {"kendall", p.kendall},
                         {"spearman", p.spearman},
@@ -109,8 +99,8 @@ Json json_of(const toolkit::Accuracy& a) {
   for (const toolkit::AccuracyRow& r : a.rows)
     groups.push_back({{"device", r.device},
                       {"group", r.group},
-                      {"role", role_name(r.role)},
-                      {"regime", regime(r)},
+                      {"role", toolkit::role_name(r.role)},
+                      {"regime", toolkit::regime_name(r)},
                       {"model", json_of(r.model)},
                       {"datasheet_roofline", json_of(r.datasheet)},
                       {"three_constants", json_of(r.constants)},
@@ -118,6 +108,12 @@ Json json_of(const toolkit::Accuracy& a) {
                       {"half_width", r.half_width},
                       {"refused", r.refused}});
   return {{"rows", rows}, {"groups", groups}, {"programs", programs}};
+}
+
+Diags write_files(const Request& r, const toolkit::Accuracy& a) {
+  if (!r.residuals.empty())
+    if (Diags failed = write_text(r.residuals, a.residuals); !failed.empty()) return failed;
+  return r.report.empty() ? Diags{} : write_text(r.report, toolkit::accuracy_page(a));
 }
 
 }  // namespace
@@ -136,10 +132,8 @@ ExitCode run_accuracy(const Command& self, std::span<const std::string> argument
   const Result<toolkit::Accuracy> a = toolkit::accuracy(*reference, r.accuracy);
   if (!a) return failed(a.diags(), context);
   progress.clear();
-  if (!r.residuals.empty()) {
-    const Diags unwritten = write_text(r.residuals, a->residuals);
-    if (!unwritten.empty()) return failed(unwritten, context);
-  }
+  if (const Diags unwritten = write_files(r, *a); !unwritten.empty())
+    return failed(unwritten, context);
   if (options.format() == Format::json)
     print_json(json_of(*a));
   else

@@ -87,7 +87,7 @@ constexpr Command kCommands[] = {
     {"accuracy",
      "hold estimates against published measurements, beside rooflines",
      "[options]",
-     {"accuracy --reference reference", "accuracy --device nvidia/t4 --format json"},
+     {"accuracy --report accuracy.html", "accuracy --device nvidia/t4 --format json"},
      run_accuracy},
     {"validate",
      "measure the errors of predictions over many programs",

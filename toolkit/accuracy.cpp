@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "support/hash.h"
+#include "toolkit/accuracy_bars.h"
+#include "toolkit/accuracy_intervals.h"
+#include "toolkit/accuracy_points.h"
 #include "toolkit/accuracy_programs.h"
 #include "toolkit/estimate_operators.h"
 #include "toolkit/profiles.h"
@@ -17,99 +21,6 @@
 
 namespace assay::toolkit {
 namespace {
-
-constexpr std::array<double, 4> kRegimes = {10e-6, 50e-6, 200e-6, 1e9};  // s: ends
-constexpr double kTail = 0.05;  // outside of an interval on either side
-constexpr size_t kFewest = 20;  // measurements behind a quantile
-
-struct Point {  // one row of a table
-  double measured = 0, predicted = 0;
-  RooflineInput roofline;
-  std::string kind;
-};
-
-struct Measured {
-  const ReferenceTable* table = nullptr;
-  std::vector<Point> points;
-  int64_t refused = 0;
-};
-
-size_t regime_of(double seconds) {
-  size_t r = 0;
-  while (r + 1 < kRegimes.size() && seconds > kRegimes[r]) ++r;
-  return r;
-}
-
-template <class Predict>
-ErrorSummary summary(const std::vector<Point>& points, double above, double below,
-                     const Predict& predict) {
-  std::vector<double> predicted, measured;
-  for (const Point& p : points) {
-    if (p.measured <= above || p.measured > below) continue;
-    predicted.push_back(predict(p));
-    measured.push_back(p.measured);
-  }
-  return summary_of(predicted, measured);
-}
-
-// Quantiles of measured / predicted by class, regime and device, with the correction for finite
-// samples. A new device may differ from each known one as they differ from each other, so an
-// interval spans those of all devices.
-class Quantiles {
- public:
-  using Regimes = std::array<std::vector<double>, kRegimes.size()>;
-
-  void add(const std::string& device, const Point& p) {
-    ratios_[p.kind][device][regime_of(p.predicted)].push_back(p.measured / p.predicted);
-  }
-
-  struct Span {
-    double low = 1, high = 1;
-    size_t n = 0;
-  };
-
-  // Of the regime, or of the whole class where no device has enough measurements in it. Other than
-  // those of `without`.
-  Span of(const std::string& kind, size_t regime, const std::string& without = "") const {
-    Span out;
-    const auto found = ratios_.find(kind);
-    if (found == ratios_.end()) return out;
-    for (const bool whole : {false, true}) {
-      for (const auto& [device, regimes] : found->second)
-        if (device != without) widen(regimes, regime, whole, out);
-      if (out.n > 0) break;
-    }
-    return out;
-  }
-
-  std::vector<std::string> kinds() const {
-    std::vector<std::string> out;
-    for (const auto& [kind, devices] : ratios_) out.push_back(kind);
-    return out;
-  }
-
- private:
-  static void widen(const Regimes& regimes, size_t regime, bool whole, Span& out) {
-    std::vector<double> all = regimes[regime];
-    if (whole) {
-      all.clear();
-      for (const auto& part : regimes) all.insert(all.end(), part.begin(), part.end());
-    }
-    if (all.size() < kFewest) return;
-    std::sort(all.begin(), all.end());
-    const double n = static_cast<double>(all.size());
-    const auto at = [&](double rank) {
-      return all[static_cast<size_t>(std::clamp(rank, 0.0, n - 1))];
-    };
-    const double low = at(std::floor((n + 1) * kTail) - 1),
-                 high = at(std::ceil((n + 1) * (1 - kTail)) - 1);
-    out.low = out.n > 0 ? std::min(out.low, low) : low;
-    out.high = out.n > 0 ? std::max(out.high, high) : high;
-    out.n += all.size();
-  }
-
-  std::map<std::string, std::map<std::string, Regimes>> ratios_;  // by class, by device
-};
 
 class Study {
  public:
@@ -126,11 +37,16 @@ class Study {
       if (!diags.empty()) return diags;
     }
     for (const Measured& m : measured_)
-      for (const Point& p : m.points) quantiles_.add(m.table->device, p);
-    for (const Measured& m : measured_)
-      if (wanted(*m.table)) add_rows(m);
-    for (const ReferenceBar& b : reference_.bars) add_bar(b);
-    add_baseline_bars();
+      for (const Point& p : m.points) ratios_.add(m.table->device, p.kind, p.measured, p.predicted);
+    add_intervals();
+    for (const Measured& m : measured_) {
+      if (!wanted(*m.table)) continue;
+      shown_.push_back(&m);
+      add_rows(m);
+      add_table(m);
+    }
+    std::move(programs_.begin(), programs_.end(), std::back_inserter(out_.tables));
+    add_bars();
     out_.residuals = residuals();
     return std::move(out_);
   }
@@ -170,9 +86,11 @@ class Study {
 
   Diags estimate_programs(const ReferenceTable& t) {
     if (!wanted(t)) return {};
-    Result<ProgramAccuracy> a = program_accuracy(t, options_);
+    AccuracyTable table{t.device, t.group, t.role, 0, {}};
+    Result<ProgramAccuracy> a = program_accuracy(t, options_, table.points);
     if (!a) return a.diags();
     out_.programs.push_back(std::move(*a));
+    programs_.push_back(std::move(table));
     return {};
   }
 
@@ -215,6 +133,27 @@ class Study {
     return constants_[file] = fit_roofline(rows);
   }
 
+  // From devices other than the table's own.
+  void add_intervals() {
+    using Place = std::tuple<std::string, size_t, std::string>;  // class, regime, device
+    std::map<Place, Span> spans;
+    for (Measured& m : measured_)
+      for (Point& p : m.points) {
+        const size_t regime = regime_of(p.predicted);
+        const auto [found, fresh] = spans.try_emplace(Place{p.kind, regime, m.table->device});
+        if (fresh) found->second = ratios_.of(p.kind, regime, m.table->device);
+        p.interval = found->second;
+      }
+  }
+
+  void add_table(const Measured& m) {
+    AccuracyTable t{m.table->device, m.table->group, m.table->role, m.refused, {}};
+    for (const Point& p : m.points)
+      t.points.push_back(
+          {p.measured, p.predicted, p.predicted * p.interval.low, p.predicted * p.interval.high});
+    out_.tables.push_back(std::move(t));
+  }
+
   void add_rows(const Measured& m) {
     double above = 0;
     add_row(m, 0, std::numeric_limits<double>::infinity());
@@ -242,56 +181,21 @@ class Study {
         summary(m.points, above, below, [&](const Point& p) { return roofline(p.roofline, c); });
     int64_t inside = 0;
     std::vector<double> widths;
-    std::map<std::pair<std::string, size_t>, Quantiles::Span> spans;  // each sorts thousands
     for (const Point& p : m.points) {
       if (p.measured <= above || p.measured > below) continue;
-      const size_t regime = regime_of(p.predicted);
-      const auto [found, fresh] = spans.try_emplace({p.kind, regime});
-      if (fresh) found->second = quantiles_.of(p.kind, regime, m.table->device);
-      const Quantiles::Span& s = found->second;
-      const double ratio = p.measured / p.predicted;
-      inside += int64_t{ratio >= s.low && ratio <= s.high};
-      widths.push_back((s.high - s.low) / 2);
+      inside += int64_t{covered(p)};
+      widths.push_back(half_width(p));
     }
-    std::sort(widths.begin(), widths.end());
     row.coverage = static_cast<double>(inside) / static_cast<double>(row.model.n);
-    row.half_width = widths[widths.size() / 2];
+    row.half_width = median(widths);
     out_.rows.push_back(std::move(row));
   }
 
-  void add_bar(const ReferenceBar& b) {
-    for (const Measured& m : measured_) {
-      if (!wanted(*m.table) ||
-          std::find(b.groups.begin(), b.groups.end(), m.table->group) == b.groups.end())
-        continue;
-      const ErrorSummary s = summary(m.points, b.above, std::numeric_limits<double>::infinity(),
-                                     [](const Point& p) { return p.predicted; });
-      if (s.n > 0)
-        out_.bars.push_back({m.table->device + " " + m.table->group + ": " + b.name, s.mean,
-                             b.bound, s.mean <= b.bound, b.figure});
-    }
-    for (const ProgramAccuracy& p : out_.programs)
-      if (std::find(b.groups.begin(), b.groups.end(), p.group) != b.groups.end())
-        out_.bars.push_back(bar_of(p, b));
-  }
-
-  static AccuracyBar bar_of(const ProgramAccuracy& p, const ReferenceBar& b) {
-    const double value = b.figure == BarFigure::kendall         ? p.kendall
-                         : b.figure == BarFigure::subset_regret ? p.subset_regret
-                                                                : p.errors.mean;
-    return {p.device + " " + p.group + ": " + b.name, value, b.bound,
-            b.figure == BarFigure::kendall ? value >= b.bound : value <= b.bound, b.figure};
-  }
-
-  // No group is worse than the roofline whose constants another chip gave; on that chip itself by
-  // at most three hundredths.
-  void add_baseline_bars() {
-    for (const AccuracyRow& r : out_.rows) {
-      if (r.above > 0 || !std::isinf(r.below)) continue;
-      const double bar = r.constants.mean + (r.carried ? 0 : 0.03);
-      out_.bars.push_back({r.device + " " + r.group + ": beside the roofline with three constants",
-                           r.model.mean, bar, r.model.mean <= bar, BarFigure::error});
-    }
+  void add_bars() {
+    for (const ReferenceBar& b : reference_.bars) reference_bars(b, shown_, out_);
+    baseline_bars(out_);
+    coverage_bars(shown_, out_);
+    width_bars(shown_, out_);
   }
 
   std::string residuals() const {
@@ -304,32 +208,41 @@ class Study {
     }
     std::string out =
         "# Written by `assay accuracy --residuals`; do not edit.\nschema: assay/residuals/1\n"
-        "method: quantiles 5 and 95 % of measured / predicted, by class and regime of the "
-        "estimate\n"
+        "method: >-\n"
+        "  quantiles 5 and 95 % of measured / predicted of a new device, by class and regime of "
+        "the "
+        "estimate;\n"
+        "  offset and spread by Student's prediction from those of the devices, each of equal "
+        "weight\n"
         "tables:\n" +
-        hashes + "quantiles:\n";
-    for (const std::string& kind : quantiles_.kinds())
-      for (size_t r = 0; r < kRegimes.size(); ++r) {
-        const Quantiles::Span s = quantiles_.of(kind, r);
-        if (s.n == 0) continue;
-        const std::string below =
-            r + 1 < kRegimes.size() ? fmt::format("below: {:g} us, ", kRegimes[r] * 1e6) : "";
-        out += fmt::format("  - {{class: {}, {}low: {:.4f}, high: {:.4f}, n: {}}}\n", kind, below,
-                           s.low, s.high, s.n);
-      }
+        hashes + "quantiles:\n" + ratios_.quantiles();
     return out;
   }
 
   const Reference& reference_;
   const AccuracyOptions& options_;
   std::vector<Measured> measured_;
+  std::vector<const Measured*> shown_;  // of these
   std::map<std::string, RooflineConstants> constants_;
-  Quantiles quantiles_;
+  DeviceRatios ratios_;
+  std::vector<AccuracyTable> programs_;
   std::set<std::string> said_;
   Accuracy out_;
 };
 
 }  // namespace
+
+std::string regime_name(const AccuracyRow& r) {
+  if (std::isinf(r.below)) return "all";
+  return r.below > 1 ? fmt::format("above {:.0f} us", r.above * 1e6)
+                     : fmt::format("to {:.0f} us", r.below * 1e6);
+}
+
+std::string role_name(Role r) { return r == Role::fit ? "fit" : "judge"; }
+
+std::string figure_text(const AccuracyBar& b, double v) {
+  return b.share ? fmt::format("{:.1f} %", 100 * v) : fmt::format("{:.3f}", v);
+}
 
 ErrorSummary summary_of(std::span<const double> predicted, std::span<const double> measured) {
   std::vector<double> errors;

@@ -44,13 +44,28 @@ struct AccuracyBar {
   std::string name;
   double value = 0, bar = 0;
   bool holds = false;
-  BarFigure figure = BarFigure::error;
+  bool at_least = false;  // whether it holds above the bar
+  bool share = true;      // shown in %
+};
+
+// Of one row of a table, in s. `low` and `high`: 90 % lie within, counted over other devices; of
+// programs, the estimate's own interval.
+struct AccuracyPoint {
+  double measured = 0, predicted = 0, low = 0, high = 0;
+};
+
+struct AccuracyTable {
+  std::string device, group;
+  Role role = Role::judge;
+  int64_t refused = 0;
+  std::vector<AccuracyPoint> points;  // as the table has them
 };
 
 struct Accuracy {
   std::vector<AccuracyRow> rows;
   std::vector<ProgramAccuracy> programs;
   std::vector<AccuracyBar> bars;
+  std::vector<AccuracyTable> tables;  // of operators, then of programs
   std::string residuals;  // quantiles over all tables, as a file for hw_profiles/residuals
   Diags notes;            // why rows were refused, each kind once
 };
@@ -60,6 +75,12 @@ struct AccuracyOptions {
   Progress progress;
   const CancelToken* cancel = nullptr;
 };
+
+// `all`, `to 10 us`, `above 200 us`.
+std::string regime_name(const AccuracyRow& r);
+std::string role_name(Role r);
+// Its value or bar: `8.5 %`, `0.820`.
+std::string figure_text(const AccuracyBar& b, double v);
 
 // Of |predicted / measured - 1|. Pre: as many of both.
 ErrorSummary summary_of(std::span<const double> predicted, std::span<const double> measured);

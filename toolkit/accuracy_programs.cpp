@@ -48,7 +48,7 @@ class ProgramTable {
   ProgramTable(const ReferenceTable& table, const hwdesc::Target& target, const model::Machine& m)
       : table_(table), target_(target), machine_(m) {}
 
-  Result<double> predicted(size_t row) {
+  Result<AccuracyPoint> point(size_t row) {
     const ReferenceRow& r = table_.rows[row];
     const Result<XgemmParameters> parameters = xgemm_parameters(table_.columns, r.more);
     if (!parameters) return placed(parameters.diags(), row);
@@ -65,8 +65,9 @@ class ProgramTable {
       where_ = simulator::separate_ranges(*p);
       if (table_.warm) caches_ = simulator::after(*p, machine_, {}, where_);
     }
-    return simulator::estimate(*p, machine_, caches_, where_, nullptr, simulator::TermDetail::none)
-        .seconds;
+    const model::Estimate e =
+        simulator::estimate(*p, machine_, caches_, where_, nullptr, simulator::TermDetail::none);
+    return AccuracyPoint{r.seconds, e.seconds, e.low, e.high};
   }
 
  private:
@@ -108,7 +109,8 @@ Ranking ranking_of(std::span<const double> predicted, std::span<const double> me
 }
 
 Result<ProgramAccuracy> program_accuracy(const ReferenceTable& table,
-                                         const AccuracyOptions& options) {
+                                         const AccuracyOptions& options,
+                                         std::vector<AccuracyPoint>& points) {
   const Result<hwdesc::Profile> profile = load_profile(table.device);
   if (!profile) return profile.diags();
   const Result<hwdesc::Target> target = target_of(*profile, "");
@@ -122,10 +124,11 @@ Result<ProgramAccuracy> program_accuracy(const ReferenceTable& table,
     if (i % 500 == 0)
       report(options.progress, static_cast<int64_t>(i), static_cast<int64_t>(table.rows.size()),
              table.file);
-    const Result<double> seconds = programs.predicted(i);
-    if (!seconds) return seconds.diags();
-    predicted.push_back(*seconds);
-    measured.push_back(table.rows[i].seconds);
+    const Result<AccuracyPoint> p = programs.point(i);
+    if (!p) return p.diags();
+    points.push_back(*p);
+    predicted.push_back(p->predicted);
+    measured.push_back(p->measured);
   }
   ProgramAccuracy out;
   out.device = table.device;

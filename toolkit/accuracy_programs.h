@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "support/result.h"
 #include "toolkit/accuracy.h"
@@ -24,7 +25,9 @@ Ranking ranking_of(std::span<const double> predicted, std::span<const double> me
 
 // Errors: a profile that is missing or refused; a table whose programs are not estimated as it says
 // (launches other than in a stream); a row that is no program, or none for the chip; cancelled.
+// `points`: the table's rows, behind those it has.
 Result<ProgramAccuracy> program_accuracy(const ReferenceTable& table,
-                                         const AccuracyOptions& options);
+                                         const AccuracyOptions& options,
+                                         std::vector<AccuracyPoint>& points);
 
 }  // namespace assay::toolkit

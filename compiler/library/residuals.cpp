@@ -22,7 +22,7 @@ struct ResidualReader : yaml::Reader {
   }
 
   Residual row(const Node& n) {
-    only_keys(n, {"class", "below", "low", "high", "n"});
+    only_keys(n, {"class", "below", "low", "high", "devices", "n"});
     const yaml::Names kinds = {"product", "rows", "pointwise"};
     Residual r;
     r.kind = kinds[static_cast<size_t>(word(n, "class", kinds))];
@@ -35,6 +35,7 @@ struct ResidualReader : yaml::Reader {
     r.low = positive(n, "low");
     r.high = positive(n, "high");
     r.n = need(n, "n") == nullptr ? 1 : number(n, "n", 1);
+    r.devices = n.find("devices") == nullptr ? 1 : number(n, "devices", 1);
     if (r.low > r.high) fail(n, "'low' is above 'high'");
     return r;
   }

@@ -1,8 +1,8 @@
 // How far measured times lay from estimates of a library's kernels: counted, not fitted.
 //
-// Split-conformal intervals (Vovk et al.; Angelopoulos and Bates, arXiv 2107.07511): of each class
-// of operators and regime of times, quantiles of measured / predicted over kept tables of real
-// devices. `assay accuracy` writes the file and names the tables.
+// Of each class of operators and regime of times, quantiles of measured / predicted that hold for a
+// new device, over kept tables of real ones. `assay accuracy` writes the file and names the tables;
+// how it counts is in toolkit/accuracy_intervals.h.
 #pragma once
 
 #include <string>
@@ -19,6 +19,7 @@ struct Residual {
   double below = 0;          // s: of estimates up to here, and above the entry before
   double low = 1, high = 1;  // measured / predicted: 90 % lie within
   int64_t n = 0;             // measurements behind it
+  int64_t devices = 1;       // on which they were taken
 };
 
 struct Residuals {

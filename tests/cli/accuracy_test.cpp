@@ -43,6 +43,25 @@ TEST(AccuracyCommand, ProgramsAreShownByTheirOrder) {
     EXPECT_THAT(json.out, HasSubstr(part));
 }
 
+TEST(AccuracyCommand, TheReportIsAPageAndTheTableIsPrintedAsWithoutIt) {
+  const ScratchDirectory dir;
+  ASSERT_TRUE(write_text(dir.at("index.yaml"), kIndex).empty());
+  ASSERT_TRUE(write_text(dir.at("t.csv"), kTable).empty());
+  const std::string file = dir.at("page.html");
+  const Outcome with = run_assay({"accuracy", "--reference", dir.path(), "--report", file});
+  EXPECT_EQ(with.code, 0) << with.err;
+  EXPECT_EQ(with.out, run_assay({"accuracy", "--reference", dir.path()}).out);
+  const auto page = read_text(file);
+  ASSERT_TRUE(page);
+  EXPECT_THAT(*page, testing::StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(*page, HasSubstr("nvidia/rtx-3090 tiles: order"));
+  const Outcome nowhere =
+      run_assay({"accuracy", "--reference", dir.path(), "--report", dir.at("none/page.html")});
+  EXPECT_NE(nowhere.code, 0);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_THAT(nowhere.err, HasSubstr("none/page.html"));
+}
+
 TEST(AccuracyCommand, ADamagedRowIsRefusedWithItsPlace) {
   const ScratchDirectory dir;
   ASSERT_TRUE(write_text(dir.at("index.yaml"), kIndex).empty());

@@ -4,15 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/library/residuals.h"
+#include "tests/toolkit/published_folder.h"
 #include "tests/toolkit/reference_folder.h"
+#include "toolkit/accuracy_intervals.h"
 
 namespace assay::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kTable = "op,type,seconds\nrelu n=100000000,f32,0.001\n";
 
@@ -87,6 +91,65 @@ TEST(Accuracy, BesideConstantsOfAnotherTableNothingIsLeft) {
   EXPECT_NEAR(bar("./t.csv"), 0, 1e-12);
 }
 
+// What is said of a device comes from the others alone; the bars count it again.
+TEST(Accuracy, IntervalsAreThoseOfTheOtherDevices) {
+  const auto r = PublishedFolder().read();
+  ASSERT_TRUE(r) << render(r.diags());
+  const auto a = toolkit::accuracy(*r, {});
+  ASSERT_TRUE(a) << render(a.diags());
+  const std::string seen = "nvidia/v100-pcie-16gb";
+  toolkit::DeviceRatios others;
+  double inside = 0, all = 0;
+  for (const toolkit::AccuracyTable& t : a->tables)
+    for (const toolkit::AccuracyPoint& p : t.points)
+      if (t.device == "nvidia/t4") others.add(t.device, "pointwise", p.measured, p.predicted);
+  for (const toolkit::AccuracyTable& t : a->tables)
+    for (const toolkit::AccuracyPoint& p : t.points) {
+      if (t.device != seen) continue;
+      const toolkit::Span s = others.of("pointwise", toolkit::regime_of(p.predicted));
+      EXPECT_NEAR(p.low / p.predicted, s.low, 1e-12);
+      EXPECT_NEAR(p.high / p.predicted, s.high, 1e-12);
+      inside += p.low <= p.measured && p.measured <= p.high ? 1 : 0;
+      ++all;
+    }
+  EXPECT_EQ(all, kManyRows);
+  const auto bar = std::find_if(a->bars.begin(), a->bars.end(), [&](const auto& b) {
+    return b.name == seen + ": coverage of 90 % intervals, held out";
+  });
+  ASSERT_NE(bar, a->bars.end());
+  EXPECT_NEAR(bar->value, inside / all, 1e-12);
+  EXPECT_EQ(bar->bar, 0.8);
+  EXPECT_EQ(bar->holds, inside / all >= 0.8);
+}
+
+TEST(Accuracy, WidthsAreHeldAgainstTheErrorsOfTheirClass) {
+  const auto r = PublishedFolder().read();
+  ASSERT_TRUE(r) << render(r.diags());
+  const auto a = toolkit::accuracy(*r, {});
+  ASSERT_TRUE(a) << render(a.diags());
+  std::vector<double> widths;
+  double errors = 0;
+  for (const toolkit::AccuracyTable& t : a->tables)
+    for (const toolkit::AccuracyPoint& p : t.points) {
+      if (t.device == "nvidia/rtx-3090") continue;  // programs
+      widths.push_back((p.high - p.low) / 2 / p.predicted);
+      errors += std::abs(p.predicted / p.measured - 1);
+    }
+  std::sort(widths.begin(), widths.end());
+  const double n = static_cast<double>(widths.size());
+  EXPECT_EQ(a->bars.back().name, "class pointwise: median half-width / mean error");
+  EXPECT_NEAR(a->bars.back().value, widths[widths.size() / 2] / (errors / n), 1e-9);
+  EXPECT_EQ(a->bars.back().bar, 2.5);
+}
+
+TEST(Accuracy, OneDeviceHasNoBarOfIntervals) {
+  const auto r = ReferenceFolder(kTable).read();
+  ASSERT_TRUE(r);
+  const auto a = toolkit::accuracy(*r, {});
+  ASSERT_TRUE(a);
+  for (const toolkit::AccuracyBar& b : a->bars) EXPECT_THAT(b.name, Not(HasSubstr("interval")));
+}
+
 TEST(Accuracy, ResidualsReadBack) {
   std::string table = "op,type,seconds\n";
   for (int i = 1; i <= 100; ++i)
@@ -99,11 +162,16 @@ TEST(Accuracy, ResidualsReadBack) {
   ASSERT_TRUE(residuals) << a->residuals;
   const compiler::Residual span = compiler::residual_of(*residuals, "pointwise", 0.001);
   EXPECT_EQ(span.n, 100);
+  EXPECT_EQ(span.devices, 1);
   // The 5th and the 96th of a hundred times.
   EXPECT_NEAR(span.high / span.low, (0.001 + 96e-5) / (0.001 + 5e-5), 1e-3);
   EXPECT_FALSE(
       compiler::parse_residuals("schema: assay/residuals/1\nquantiles:\n"
                                 "  - {class: rows, low: 2, high: 1, n: 3}\n",
+                                "r.yaml"));
+  EXPECT_FALSE(
+      compiler::parse_residuals("schema: assay/residuals/1\nquantiles:\n"
+                                "  - {class: rows, low: 1, high: 2, devices: 0, n: 3}\n",
                                 "r.yaml"));
 }
 
