@@ -68,7 +68,7 @@ ir::Kernel vectors(const std::string& name, int lanes, bool across) {
   return k;
 }
 
-constexpr int64_t kAtOnce = 4;  // vectors
+constexpr int64_t kSetsAtOnce = 4;  // vectors
 
 // A loop over as many blocks as the n-th parameter says, which reads or writes each vector of them.
 void add_blocks(ir::Kernel& k, ir::Block& to, int parameter, int buffer, int value, bool writes) {
@@ -78,9 +78,9 @@ void add_blocks(ir::Kernel& k, ir::Block& to, int parameter, int buffer, int val
             part = code::add_index(k, fmt::format("part{}", suffix));
   const int64_t parts = rewrite_loops(lanes) - 1;
   ir::Block body;
-  for (int64_t n = 0; n < kAtOnce; ++n) {
+  for (int64_t n = 0; n < kSetsAtOnce; ++n) {
     const ir::Index at =
-        ir::variable(block, kBlockBytes / 4) + ir::variable(part, lanes * kAtOnce) + n * lanes;
+        ir::variable(block, kBlockBytes / 4) + ir::variable(part, lanes * kSetsAtOnce) + n * lanes;
     if (writes) {
       body.push_back(code::store(buffer, at, code::reg(k, value)));
     } else {
@@ -121,7 +121,7 @@ ir::Kernel rewrite(int lanes) {
 
 }  // namespace
 
-int64_t rewrite_loops(int lanes) { return 1 + kBlockBytes / 4 / lanes / kAtOnce; }
+int64_t rewrite_loops(int lanes) { return 1 + kBlockBytes / 4 / lanes / kSetsAtOnce; }
 
 std::string rewrite_name(int lanes) { return fmt::format("rewrite_{}", lanes); }
 

@@ -12,7 +12,7 @@ namespace {
 
 using ir::DType;
 
-constexpr int64_t kAtOnce = 8;  // vectors between rests
+constexpr int64_t kBetweenRests = 8;  // vectors
 
 // A parameter that is read within a block of statements.
 int parameter_in(ir::Kernel& k, ir::Block& to, const char* name, int buffer, ir::Index n,
@@ -49,10 +49,10 @@ ir::Block stream_part(ir::Kernel& k, int from, int value, int x, int parameters)
   code::repeat(
       additions, kRestSteps,
       {code::set(x, code::apply(ir::ValueOp::add, {code::reg(k, x), code::reg(k, x + 1)}))});
-  for (int64_t n = 0; n < kAtOnce; ++n) {
+  for (int64_t n = 0; n < kBetweenRests; ++n) {
     const ir::Index at = ir::variable(first, kPlaceBytes / 4) +
                          ir::variable(block, kBlockBytes / 4) +
-                         ir::variable(part, kAtOnce * lanes) + n * lanes;
+                         ir::variable(part, kBetweenRests * lanes) + n * lanes;
     body.push_back(code::set(value, code::load(from, at, DType::f32, lanes)));
     body.push_back(code::keep(value));
   }
@@ -89,7 +89,7 @@ ir::Kernel loaded(int lanes) {
 
 std::string loaded_name(int lanes) { return fmt::format("loaded_{}", lanes); }
 
-int64_t loaded_parts(int lanes) { return kBlockBytes / 4 / lanes / kAtOnce; }
+int64_t loaded_parts(int lanes) { return kBlockBytes / 4 / lanes / kBetweenRests; }
 
 void add_loaded_kernels(const KernelShape& shape, std::vector<ir::Kernel>& to) {
   for (const int lanes : shape.lanes) to.push_back(loaded(lanes));
