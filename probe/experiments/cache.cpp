@@ -229,7 +229,7 @@ void measure_without_cache(Session& s, int units, int out) {
 constexpr int kAlone = 3;  // units that are also measured alone, and the last one
 // Where lines are missing, since a neighbour, or another unit, has the cache. Not one directly
 // after another, which the same neighbour would spoil.
-constexpr int kLooks = 8;
+constexpr int kLooksAtSharing = 8;
 
 // If all units together are slower than each of them alone, they share the cache.
 void run_sharing(Session& s) {
@@ -293,7 +293,7 @@ void run_sharing(Session& s) {
   s.rounds(chases + 1,
            [&](size_t i) { i < chases ? look(i) : measure_without_cache(s, units, out); });
   if (!s.device.simulated) return;  // there, rounds look again
-  for (int again = 1; again < kLooks && s.time_left(); ++again)
+  for (int again = 1; again < kLooksAtSharing && s.time_left(); ++again)
     for (size_t i = 0; i < chases; ++i)
       if (!settled[i]) look(i);
 }
