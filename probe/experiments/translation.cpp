@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t kMostNodes = 16384, kMostRows = 8192, kFarStride = kFarPages * kPage;
 constexpr double kTarget = 0.4e-3;  // s
-constexpr double kFewSamples = 0.1;
-constexpr int kLooksAgain = 4;
+constexpr double kFewOfLines = 0.1;
+constexpr int kLooksAtLines = 4;
 
 struct Point {
   std::string what;
@@ -96,14 +96,14 @@ void run_tlb(Session& s) {
         {{"nodes", static_cast<double>(p.nodes)}, {"stride", static_cast<double>(p.stride)}}, job);
     s.emit(o);
     if (chases && p.stride == line &&
-        quantile(o.samples, kFewSamples) >
+        quantile(o.samples, kFewOfLines) >
             kCrowded * alone_time(curve, static_cast<double>(p.nodes * line)))
       disturbed.push_back(i);
   };
   s.rounds(points.size(), look);
   // A neighbour who has a part of a cache makes lines close together look as dear as lines of a
   // page each.
-  for (int again = 0; again < kLooksAgain && s.time_left(); ++again)
+  for (int again = 0; again < kLooksAtLines && s.time_left(); ++again)
     for (const size_t i : std::exchange(disturbed, {})) look(i);
 }
 
