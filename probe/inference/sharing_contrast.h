@@ -24,9 +24,9 @@ inline constexpr double kCrowded = 1.2;
 // t(units W) / t(W). `chase`: ascending bytes; 1 without a curve.
 double sharing_contrast(std::span<const CurvePoint> chase, double bytes, int units);
 
-// W for a cache of this knee: one such cache surely holds it, and not what all units have of it, with
-// as much room on either side, or else the least footprint with a contrast of 2, or the one with the
-// greatest. Without a curve, 0.7 of the least that it may hold.
+// W for a cache of this knee. One such cache surely holds it, and not what all units have of it,
+// with as much room on either side. Where the knee is too wide, the least footprint with a contrast
+// of 2, or the one with the greatest. Without a curve, 0.7 of the least that it may hold.
 double sharing_footprint(const KneePoint& knee, std::span<const CurvePoint> chase, int units);
 
 // Of a hop of one unit. Infinite without a curve.

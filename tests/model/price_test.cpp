@@ -304,7 +304,8 @@ TEST(Price, MonotoneAndAboveTheRoofline) {
   }
 }
 
-// Products whose operands come from the scratchpad meanwhile are a pipeline: the slower part counts.
+// Products whose operands come from the scratchpad meanwhile are a pipeline: the slower part
+// counts.
 TEST(Price, ProductsThatReadTheScratchpadTakeTheLongerOfBoth) {
   LaunchWork w = computing();
   w.instructions = w.waits.scratch = 0;
