@@ -45,14 +45,13 @@ std::vector<Observation> all_looks(const Observations& all, const std::string& e
 
 namespace {
 
-// The fastest block, since disturbance only slows down: of cores at the blocks' common clock. A
-// GPU's touches wait for memory that has a clock of its own. Threads of a processor are as noisy
-// as the load beside them: all of their samples.
+// The fastest block, since disturbance only slows down. Threads of a processor are as noisy as the
+// load beside them: all of their samples.
 double best_time(const Observations& all, const std::vector<Observation>& blocks) {
-  const bool threads = all.fact("lanes") == "threads";
-  if (threads && all.fact("class") != "gpu") return estimate(blocks, Estimator::latency).value();
+  if (all.fact("lanes") == "threads" && all.fact("class") != "gpu")
+    return estimate(blocks, Estimator::latency).value();
   double best = std::numeric_limits<double>::infinity();
-  for (const Observation& o : threads ? blocks : at_common_clock(blocks))
+  for (const Observation& o : blocks)
     if (const auto s = estimate({&o, 1}, Estimator::latency)) best = std::min(best, *s);
   return best;
 }
@@ -60,10 +59,17 @@ double best_time(const Observations& all, const std::vector<Observation>& blocks
 }  // namespace
 
 LineSize line_by_pairs(const Observations& all) {
-  const std::vector<double> distances = values_of(all_looks(all, "line", "pair"), "distance");
+  std::vector<Observation> pairs = all_looks(all, "line", "pair");
+  const std::vector<double> distances = values_of(pairs, "distance");
+  // Of cores, all at one clock: it may fall between two distances. A GPU's touches wait for memory
+  // that has a clock of its own.
+  if (all.fact("lanes") != "threads") pairs = at_common_clock(pairs);
   std::vector<double> times;
-  for (const double d : distances)
-    times.push_back(best_time(all, all_looks(all, "line", "pair", {{"distance", d}})));
+  for (const double d : distances) {
+    std::vector<Observation> blocks = pairs;
+    std::erase_if(blocks, [&](const Observation& o) { return o.value_at("distance") != d; });
+    times.push_back(best_time(all, blocks));
+  }
   const auto step = find_step(times, kStep);
   const double before =
       step ? *std::max_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(*step)) : 0;
