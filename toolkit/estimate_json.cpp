@@ -1,5 +1,6 @@
 #include "toolkit/estimate_json.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -7,8 +8,9 @@ namespace assay::toolkit {
 
 namespace {
 
+constexpr std::array<const char*, 4> kJoins = {"leaf", "sum", "longest", "overlap"};
+
 Json to_json(const model::Part& p) {
-  constexpr std::array<const char*, 4> kJoins = {"leaf", "sum", "longest", "overlap"};
   Json out = {{"name", p.name}, {"seconds", p.seconds}};
   if (!p.detail.empty()) out["detail"] = p.detail;
   for (const model::Basis& b : p.basis)
@@ -53,6 +55,24 @@ Json to_json(const model::Estimate& e) {
 
 namespace {
 
+model::Part read_part(const Json& j) {
+  model::Part p;
+  j.at("name").get_to(p.name);
+  j.at("seconds").get_to(p.seconds);
+  p.detail = j.value("detail", "");
+  p.times = j.value("times", 1.0);
+  const std::string joins = j.value("joins", "leaf");
+  const auto at = std::ranges::find(kJoins, joins);
+  if (at == kJoins.end())
+    throw Json::other_error::create(501, "'" + joins + "' joins no parts of an estimate", &j);
+  p.joins = static_cast<model::Part::Joins>(at - kJoins.begin());
+  for (const Json& b : j.value("profile", Json::array()))
+    p.basis.push_back({b.at("path").get<std::string>(), b.at("value").get<std::string>(),
+                       b.at("assumed").get<bool>()});
+  for (const Json& child : j.value("parts", Json::array())) p.parts.push_back(read_part(child));
+  return p;
+}
+
 model::Estimate read(const Json& j) {
   model::Estimate e;
   j.at("seconds").get_to(e.seconds);
@@ -70,6 +90,7 @@ model::Estimate read(const Json& j) {
   for (const Json& t : j.at("terms"))
     e.terms.push_back({t.at("name").get<std::string>(), t.at("seconds").get<double>(),
                        t.at("detail").get<std::string>()});
+  if (j.contains("tree")) e.tree = read_part(j.at("tree"));
   for (const Json& l : j.at("levels"))
     e.levels.push_back({l.at("boundary").get<std::string>(), l.at("read_bytes").get<double>(),
                         l.at("written_bytes").get<double>(), l.at("seconds").get<double>(),
