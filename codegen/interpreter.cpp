@@ -46,9 +46,10 @@ void Interpreter::run(const ir::Declare& s) {
 void Interpreter::run(const ir::Store& s) {
   const Lanes lanes = value(s.value);
   const int64_t at = ir::evaluate(s.index, indices);
+  const ir::DType stored = kernel.buffers[static_cast<size_t>(s.id)].dtype;
   for (int l = 0; l < s.count; ++l)
     element(s.id, at + l * s.stride, "store to", &s.index) =
-        ir::rounded(s.value.dtype, lanes[static_cast<size_t>(l)]);
+        ir::rounded(stored, lanes[static_cast<size_t>(l)]);
   ++counts.vector_stores;
 }
 

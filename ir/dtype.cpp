@@ -38,6 +38,24 @@ const Row& row_of(DType t) {
 int bytes_of(DType t) { return row_of(t).bytes; }
 int numbers_in(DType t) { return row_of(t).numbers; }
 DType number_type(DType t) { return row_of(t).number; }
+
+DType accumulation_of(DType t) {
+  switch (t) {
+    case DType::f16:
+    case DType::bf16:
+      return DType::f32;
+    case DType::i8:
+    case DType::u8:
+      return DType::i32;
+    default:
+      return t;
+  }
+}
+
+bool converts(DType stored, DType computed) {
+  return (stored == DType::f16 || stored == DType::bf16) && computed == accumulation_of(stored);
+}
+
 std::string_view name_of(DType t) { return row_of(t).name; }
 
 std::optional<DType> parse_element_type(std::string_view name) {

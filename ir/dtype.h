@@ -14,6 +14,11 @@ enum class DType { f32, f64, f16, bf16, i8, u8, i32, i64, boolean, f16x2, bf16x2
 int bytes_of(DType t);
 int numbers_in(DType t);     // 2 of the packed types, else 1
 DType number_type(DType t);  // f16 for f16x2; other types themselves
+// Of sums of such numbers: f32 of f16 and bf16, i32 of i8 and u8; other types themselves.
+DType accumulation_of(DType t);
+// Loads and stores of loop kernels convert between elements of type `stored` and values of type
+// `computed`: f16 or bf16, and their accumulation type. Stores round to nearest even.
+bool converts(DType stored, DType computed);
 std::string_view name_of(DType t);
 std::optional<DType> parse_dtype(std::string_view name);         // of a tensor
 std::optional<DType> parse_element_type(std::string_view name);  // packed ones, too

@@ -39,6 +39,7 @@ struct Lister {
   }
   std::string conditions(const std::vector<Condition>& all) const;
   std::string value(const Value& v) const;
+  std::string source(const Value& v) const;  // the buffer, and its type where it is converted
   void block(const Block& b);
 
   void list(const For& s);
@@ -83,6 +84,11 @@ std::string shape(DType t, int lanes) {
   return lanes == 1 ? std::string(name_of(t)) : fmt::format("{}x{}", name_of(t), lanes);
 }
 
+std::string Lister::source(const Value& v) const {
+  const DType stored = k.buffers.at(static_cast<size_t>(v.id)).dtype;
+  return (stored == v.dtype ? "" : fmt::format("from {} ", name_of(stored))) + buffer(v.id);
+}
+
 std::string Lister::conditions(const std::vector<Condition>& all) const {
   std::string text;
   for (const Condition& c : all)
@@ -101,14 +107,14 @@ std::string Lister::value(const Value& v) const {
     case ValueOp::reg:
       return reg(v.id);
     case ValueOp::load:
-      return fmt::format("{} {}[{}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index), fill());
+      return fmt::format("{} {}[{}]{}", shape(v.dtype, v.lanes), source(v), at(v.index), fill());
     case ValueOp::splat:
-      return fmt::format("splat{} {}[{}]", v.lanes, buffer(v.id), at(v.index));
+      return fmt::format("splat{} {}[{}]", v.lanes, source(v), at(v.index));
     case ValueOp::gather:
-      return fmt::format("{} {}[{} step {}]{}", shape(v.dtype, v.lanes), buffer(v.id), at(v.index),
+      return fmt::format("{} {}[{} step {}]{}", shape(v.dtype, v.lanes), source(v), at(v.index),
                          v.stride, fill());
     case ValueOp::indirect:
-      return fmt::format("{} {}[{}{}]", shape(v.dtype, v.lanes), buffer(v.id), value(v.args.at(0)),
+      return fmt::format("{} {}[{}{}]", shape(v.dtype, v.lanes), source(v), value(v.args.at(0)),
                          v.args.size() > 1 ? ", " + value(v.args[1]) : "");
     case ValueOp::lane_index:
       return fmt::format("{} lanes({} step {})", shape(v.dtype, v.lanes), at(v.index), v.stride);
@@ -155,6 +161,8 @@ void Lister::list(const Declare& s) {
 
 void Lister::list(const Store& s) {
   std::string how;
+  const DType stored = k.buffers.at(static_cast<size_t>(s.id)).dtype;
+  if (stored != s.value.dtype) how += fmt::format(" as {}", name_of(stored));
   if (s.stride != 1) how += fmt::format(" step {}", s.stride);
   if (s.count != s.value.lanes) how += fmt::format(" for {}", s.count);
   if (s.hint != CacheHint::none) how += s.hint == CacheHint::stream ? " stream" : " bypass";

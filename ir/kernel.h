@@ -1,7 +1,9 @@
 // Loop kernels: the code that is printed, compiled, interpreted and counted. One form for every
 // kernel language; dialects only spell it.
 //
-// Values are vectors of `lanes` elements in named registers, never arrays. Addresses are element
+// Values are vectors of `lanes` elements in named registers, never arrays. A load, splat, gather or
+// indirect load from a buffer of f16 or bf16 may have f32 values, and a store to one may take them
+// (converts() in dtype.h): the access converts. Addresses are element
 // offsets given as ir::Index over the kernel's index variables. A kernel runs once per group; the
 // group id is index variable 0. Statements execute in order. Scratch is private to the running
 // group. A group may be several waves. Each runs the whole body with its own wave id and registers;

@@ -50,6 +50,7 @@ struct Checker {
   void check_conditions(const std::vector<Condition>& conditions);
   void check_value(const Value& v);
   void check_leaf(const Value& v);
+  void check_moved(const char* access, int id, DType value);
   void check_block(const Block& block);
   void bind(int var);
   void check_space(const Buffer& b);
@@ -138,13 +139,21 @@ void Checker::check_conditions(const std::vector<Condition>& conditions) {
   for (const Condition& c : conditions) check_index(c.index);
 }
 
+void Checker::check_moved(const char* access, int id, DType value) {
+  const Buffer& b = k.buffers[static_cast<size_t>(id)];
+  if (b.dtype != value && !converts(b.dtype, value))
+    fail(fmt::format("{} '{}' has another type than the buffer: {}, expected {}{}", access, b.name,
+                     name_of(value), name_of(b.dtype),
+                     converts(b.dtype, accumulation_of(b.dtype))
+                         ? fmt::format(" or {}", name_of(accumulation_of(b.dtype)))
+                         : ""));
+}
+
 void Checker::check_leaf(const Value& v) {
   const bool reads = v.op == ValueOp::load || v.op == ValueOp::splat || v.op == ValueOp::gather ||
                      v.op == ValueOp::indirect;
   if ((reads && v.op != ValueOp::indirect) || v.op == ValueOp::lane_index) check_index(v.index);
-  if (reads && buffer_ok(v.id) && k.buffers[static_cast<size_t>(v.id)].dtype != v.dtype)
-    fail(fmt::format("a load from '{}' has another type than the buffer",
-                     k.buffers[static_cast<size_t>(v.id)].name));
+  if (reads && buffer_ok(v.id)) check_moved("a load from", v.id, v.dtype);
   if ((v.op == ValueOp::load || v.op == ValueOp::gather) && (v.count < 1 || v.count > v.lanes))
     fail(fmt::format("a load of {} elements into {} lanes", v.count, v.lanes));
   if (v.op == ValueOp::reg && register_ok(v.id)) {
@@ -273,8 +282,7 @@ void Checker::check(const Store& s) {
     fail(fmt::format("a store of {} elements of {} lanes", s.count, s.value.lanes));
   if (!buffer_ok(s.id)) return;
   const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
-  if (b.dtype != s.value.dtype)
-    fail(fmt::format("a store to '{}' has another type than the buffer", b.name));
+  check_moved("a store to", s.id, s.value.dtype);
   if (b.scope == Scope::global && !b.written)
     fail(fmt::format("buffer '{}' is stored to but not marked written", b.name));
 }

@@ -52,8 +52,35 @@ bool Executor::positions(const Op& op) {
   return false;
 }
 
+// Loads and stores whose values have another type than the buffer: f32 of f16 or bf16.
+void Executor::convert_values(const Op& op, bool storing) {
+  const ir::DType stored = code_.buffers[static_cast<size_t>(op.buffer)].dtype;
+  std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;
+  const int64_t size = ir::bytes_of(stored);
+  const auto place = [&](int lane) {
+    return memory +
+           (consecutive_ ? at_[0] + lane * stride_ : at_[static_cast<size_t>(lane)]) * size;
+  };
+  if (storing) {
+    for (int l = 0; l < op.count; ++l)
+      if (is_active(l)) ir::store_element(stored, place(l), registers_.value(op.a, l));
+    return;
+  }
+  if (consecutive_ && stride_ == 0) {
+    registers_.set_value(op.dst, 0, ir::load_element(stored, place(0)));
+    return registers_.set_uniform(op.dst, true);
+  }
+  if (masked() != nullptr) registers_.spread(op.dst);
+  registers_.set_uniform(op.dst, false);
+  for (int l = 0; l < op.count; ++l)
+    if (is_active(l)) registers_.set_value(op.dst, l, ir::load_element(stored, place(l)));
+  for (int l = op.count; l < op.lanes; ++l) registers_.set_value(op.dst, l, op.number);
+}
+
 void Executor::transfer_values(const Op& op, bool storing) {
-  if (code_.buffers[static_cast<size_t>(op.buffer)].texel > 1) return sum_texels(op);
+  const ir::Buffer& buffer = code_.buffers[static_cast<size_t>(op.buffer)];
+  if (buffer.texel > 1) return sum_texels(op);
+  if (buffer.dtype != op.dtype) return convert_values(op, storing);
   const auto size = static_cast<size_t>(size_of(code_, op.buffer));
   std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;
   if (storing) {
