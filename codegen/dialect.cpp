@@ -19,7 +19,8 @@ struct Reader : YamlReader {
   hwdesc::DialectCapabilities capabilities(const Node& n);
   Structure structure(const Node& n);
   std::map<ir::DType, ElementType> types(const Node& n);
-  ElementType type(const Node& n);
+  ElementType type(const Node& n, bool is_moved = false);
+  MemoryForm memory_form(const Node& n);
   void spellings(const Node& n, Dialect& to);
   std::vector<Form> forms(const Node& n, std::span<const std::string_view> holes);
   std::vector<Header> headers(const Node& n);
@@ -58,10 +59,20 @@ Structure Reader::structure(const Node& n) {
   return s;
 }
 
-ElementType Reader::type(const Node& n) {
-  static constexpr std::string_view kHoles[] = {"digits"};
+MemoryForm Reader::memory_form(const Node& n) {
+  static constexpr std::string_view kHoles[] = {"a"};
+  only_keys(n, {"scalar", "read", "write"});
+  return {text(n, "scalar"), spelling(n, "read", kHoles), spelling(n, "write", kHoles)};
+}
+
+ElementType Reader::type(const Node& n, bool is_moved) {
+  static constexpr std::string_view kHoles[] = {"digits", "bits"};
   static constexpr std::string_view kNarrowHoles[] = {"scalar", "a"};
-  only_keys(n, {"scalar", "literal", "infinity", "nan", "lanes", "narrow", "only_moved"});
+  static constexpr std::string_view kConversionHoles[] = {"a", "type", "from", "lanes"};
+  Names keys = {"scalar", "literal", "infinity", "nan",   "lanes",
+                "narrow", "loaded",  "stored",   "memory"};
+  if (!is_moved) keys.insert(keys.end(), {"only_moved", std::string(kMoved)});
+  only_keys(n, keys);
   ElementType t;
   t.scalar = text(n, "scalar");
   t.literal = spelling(n, "literal", kHoles);
@@ -70,6 +81,10 @@ ElementType Reader::type(const Node& n) {
   t.only_moved = n.find("only_moved") != nullptr && flag(n, "only_moved");
   if (const Node* v = n.find("lanes")) t.lanes = static_cast<int>(number(*v, 1024));
   if (const Node* v = n.find("narrow")) t.narrow = spelling(*v, kNarrowHoles);
+  if (const Node* v = n.find(kLoaded)) t.loaded = spelling(*v, kConversionHoles);
+  if (const Node* v = n.find(kStored)) t.stored = spelling(*v, kConversionHoles);
+  if (const Node* v = n.find("memory")) t.memory = memory_form(*v);
+  if (const Node* v = is_moved ? nullptr : n.find(kMoved)) t.moved.push_back(type(*v, true));
   return t;
 }
 
@@ -117,6 +132,14 @@ void Reader::spellings(const Node& n, Dialect& to) {
   }
 }
 
+// An element type, or what is done with it: f16, f16.loaded, f16.moved.
+bool is_type_word(std::string_view word) {
+  const size_t dot = word.find('.');
+  const std::string_view use = dot == std::string_view::npos ? kMoved : word.substr(dot + 1);
+  return ir::parse_element_type(word.substr(0, dot)) &&
+         (use == kLoaded || use == kStored || use == kMoved);
+}
+
 std::vector<Header> Reader::headers(const Node& n) {
   std::vector<Header> out;
   if (n.kind != Node::Kind::sequence) fail(n, "expected a list");
@@ -125,7 +148,7 @@ std::vector<Header> Reader::headers(const Node& n) {
     if (item.kind != Node::Kind::map) continue;
     Header h{item.find("when") ? words(item, "when") : Names{}, text(item, "text")};
     for (const std::string& w : h.when)
-      if (!is_spelling(w) && !ir::parse_element_type(w))
+      if (!is_spelling(w) && !is_type_word(w))
         fail(item, fmt::format("'{}' is no spelling and no element type", w));
     out.push_back(std::move(h));
   }

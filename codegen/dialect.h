@@ -31,19 +31,34 @@ struct Structure {
   bool operator==(const Structure&) const = default;
 };
 
+// Elements of arguments, where a language has a type for them that values do not have.
+struct MemoryForm {
+  std::string scalar;
+  Template read, write;  // {a}: one element as a value, and back
+  bool operator==(const MemoryForm&) const = default;
+};
+
+inline constexpr std::string_view kLoaded = "loaded", kStored = "stored", kMoved = "moved";
+
 struct ElementType {
   std::string scalar;                        // the type's name
-  Template literal;                          // {digits}
+  Template literal;                          // {digits} {bits}
   std::optional<std::string> infinity, nan;  // integers have none
   bool only_moved = false;  // only loaded, stored and passed to matrix instructions; no arithmetic
   int lanes = 0;            // of its widest vector; 0: as vector_widths say of its bytes
   std::optional<Template>
       narrow;  // {scalar} {a}: narrows what the language computed in a wider type
+  // {a} {type} {from} {lanes}: a value of the accumulation type from elements, and back. Without
+  // them, loads and stores of kernels do not convert.
+  std::optional<Template> loaded, stored;
+  std::optional<MemoryForm> memory;
+  std::vector<ElementType> moved;  // one: instead of it in kernels that do not compute in the type
   bool operator==(const ElementType&) const = default;
 };
 
 struct Header {
-  std::vector<std::string> when;  // spellings or element types that need it; empty: always
+  // Spellings, element types, f16.loaded, f16.stored or f16.moved that need it; empty: always.
+  std::vector<std::string> when;
   std::string text;
   bool operator==(const Header&) const = default;
 };

@@ -127,7 +127,8 @@ Text print_address(Printer& p, int buffer, const ir::Index& index) {
 
 bool is_single(const Printer& p, int buffer) {
   const ir::Space space = p.buffer(buffer).space;
-  return space == ir::Space::image || (space == ir::Space::constant && p.has(kConstantElement));
+  return space == ir::Space::image || (space == ir::Space::constant && p.has(kConstantElement)) ||
+         has_memory_form(p, buffer);
 }
 
 Text print_element(Printer& p, int buffer, const ir::Index& index) {
@@ -145,7 +146,7 @@ Text print_element_at(Printer& p, int buffer, const Text& index) {
   if (is_single(p, buffer) && b.space == ir::Space::constant)
     return p.spell(kConstantElement, {{"buffer", {p.buffer_name(buffer)}},
                                       {"index", index},
-                                      {"scalar", {p.scalar_name(b.dtype)}}});
+                                      {"scalar", {memory_name(p, buffer)}}});
   if (b.space != ir::Space::image)
     return p.spell("element", {{"buffer", {p.buffer_name(buffer)}}, {"index", index}});
   return p.spell("texel", {{"buffer", {p.buffer_name(buffer)}},

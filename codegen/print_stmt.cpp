@@ -76,8 +76,11 @@ void print(Printer& p, const ir::LetIndex& s) {
 }
 
 void print(Printer& p, const ir::Locate& s) {
-  const Text place = p.spell("index_place", {{"a", print_element(p, s.id, s.index)},
-                                             {"extent", {std::to_string(s.extent)}}});
+  const ir::DType stored = p.buffer(s.id).dtype, wide = ir::accumulation_of(stored);
+  const Text number = print_read(p, s.id, ir::converts(stored, wide) ? wide : stored,
+                                 print_element(p, s.id, s.index));
+  const Text place =
+      p.spell("index_place", {{"a", number}, {"extent", {std::to_string(s.extent)}}});
   p.line(fmt::format("const {} {} = {};", p.dialect.index_type,
                      p.index_names[static_cast<size_t>(s.var)], place.text));
   p.ranges[static_cast<size_t>(s.var)] = {-1, s.extent - 1};
@@ -107,10 +110,10 @@ void print(Printer& p, const ir::Declare& s) {
 // Lane by lane, from a named temporary.
 void print_scatter(Printer& p, const ir::Store& s) {
   const Text name{fmt::format("t{}", p.temporaries++)};
-  p.line(fmt::format("const {} {} = {};", p.type_name(s.value.dtype, s.value.lanes), name.text,
-                     print_value(p, s.value).text));
+  p.line(fmt::format("const {} {} = {};", p.type_name(p.buffer(s.id).dtype, s.value.lanes),
+                     name.text, print_stored(p, s.id, s.value).text));
   for (int l = 0; l < s.count; ++l) {
-    const Text lane = print_lane(p, name, l);
+    const Text lane = print_written(p, s.id, print_lane(p, name, l));
     p.line(fmt::format("{} = {};", print_element(p, s.id, s.index + l * s.stride).text, lane.text));
   }
 }
@@ -119,14 +122,15 @@ void print(Printer& p, const ir::Store& s) {
   const int lanes = s.value.lanes;
   if (lanes == 1) {
     p.line(fmt::format("{} = {};", print_element(p, s.id, s.index).text,
-                       print_value(p, s.value).text));
+                       print_written(p, s.id, print_stored(p, s.id, s.value)).text));
     return;
   }
   const bool whole = s.count == lanes;
-  if (s.stride != 1 || (!whole && !p.has("store_part"))) return print_scatter(p, s);
+  if (s.stride != 1 || is_single(p, s.id) || (!whole && !p.has("store_part")))
+    return print_scatter(p, s);
   std::vector<Filling> fillings{{"pointer", print_address(p, s.id, s.index)},
-                                {"value", print_value(p, s.value)},
-                                {"type", {p.type_name(s.value.dtype, lanes)}},
+                                {"value", print_stored(p, s.id, s.value)},
+                                {"type", {p.type_name(p.buffer(s.id).dtype, lanes)}},
                                 {"lanes", {std::to_string(lanes)}},
                                 {"count", {std::to_string(s.count)}}};
   const bool stream = whole && s.hint != ir::CacheHint::none && p.has("store_stream");

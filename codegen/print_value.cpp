@@ -7,7 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "codegen/computed_types.h"
 #include "codegen/printer.h"
+#include "ir/element.h"
 
 namespace assay::codegen {
 namespace {
@@ -23,7 +25,7 @@ constexpr std::pair<ValueOp, std::string_view> kSpellings[] = {
     {ValueOp::sqrt, "sqrt"}, {ValueOp::tanh, "tanh"}, {ValueOp::erf, "erf"},
     {ValueOp::floor, "floor"}, {ValueOp::ceil, "ceil"}, {ValueOp::less, "less"},
     {ValueOp::equal, "equal"}, {ValueOp::select, "select"}, {ValueOp::guard, "choose"},
-    {ValueOp::opaque, "opaque"}, {ValueOp::dot, "dot"},
+    {ValueOp::opaque, "opaque"}, {ValueOp::dot, "dot"}, {ValueOp::lane_index, "lane_index"},
 };
 // clang-format on
 
@@ -33,24 +35,6 @@ std::string_view spelling_of(ValueOp op) {
     if (known == op) return name;
   ASSAY_CHECK(false);
   return "";
-}
-
-bool is_computed(ValueOp op) {
-  using enum ValueOp;
-  switch (op) {
-    case constant:
-    case reg:
-    case load:
-    case splat:
-    case gather:
-    case indirect:
-    case lane_index:
-    case guard:
-    case opaque:
-      return false;
-    default:
-      return true;
-  }
 }
 
 Text type_of(Printer& p, const Value& v) { return {p.type_name(v.dtype, v.lanes)}; }
@@ -72,7 +56,7 @@ bool is_uniform(const Value& v) {
 
 Text element_of(Printer& p, const Value& v) {
   return v.op == ValueOp::constant ? print_number(p, v.dtype, v.number)
-                                   : print_element(p, v.id, v.index);
+                                   : print_read(p, v.id, v.dtype, print_element(p, v.id, v.index));
 }
 
 Text operand(Printer& p, const Value& v, bool may_be_scalar) {
@@ -81,7 +65,7 @@ Text operand(Printer& p, const Value& v, bool may_be_scalar) {
 }
 
 Text print_load(Printer& p, const Value& v) {
-  if (v.lanes == 1) return print_element(p, v.id, v.index);
+  if (v.lanes == 1) return element_of(p, v);
   const Text pointer = print_address(p, v.id, v.index), type = type_of(p, v);
   if (v.count == v.lanes)
     return p.spell("load",
@@ -93,10 +77,12 @@ Text print_load(Printer& p, const Value& v) {
 }
 
 Text print_gather(Printer& p, const Value& v, int64_t stride) {
-  if (v.lanes == 1) return print_element(p, v.id, v.index);
+  if (v.lanes == 1) return element_of(p, v);
   std::vector<std::string> items;
   for (int l = 0; l < v.lanes; ++l)
-    items.push_back(l < v.count ? print_gathered_element(p, v.id, v.index + l * stride).text
+    items.push_back(l < v.count ? print_read(p, v.id, v.dtype,
+                                             print_gathered_element(p, v.id, v.index + l * stride))
+                                      .text
                                 : print_number(p, v.dtype, v.number).text);
   return list(p, v, items);
 }
@@ -107,12 +93,36 @@ Text print_indirect(Printer& p, const Value& v) {
   const auto element = [&](int lane) {
     const auto number = [&](const Text& of) { return v.lanes == 1 ? of : print_lane(p, of, lane); };
     return at.size() > 1 ? print_texel(p, v.id, number(at[0]), number(at[1]))
-                         : print_element_at(p, v.id, number(at[0]));
+                         : print_read(p, v.id, v.dtype, print_element_at(p, v.id, number(at[0])));
   };
   if (v.lanes == 1) return element(0);
   std::vector<std::string> items;
   for (int l = 0; l < v.lanes; ++l) items.push_back(element(l).text);
   return list(p, v, items);
+}
+
+Text print_as_typed(Printer& p, const Value& v) {
+  switch (v.op) {
+    case ValueOp::load:
+      return is_single(p, v.id) ? print_gather(p, v, 1) : print_load(p, v);
+    case ValueOp::gather:
+      return print_gather(p, v, v.stride);
+    default:
+      return print_indirect(p, v);
+  }
+}
+
+// A vector is read as the buffer's elements and then converted at once; lane by lane where it is
+// filled up with a number that such elements do not hold.
+Text print_reads(Printer& p, const Value& v) {
+  const ir::DType stored = p.buffer(v.id).dtype;
+  const bool filled = v.op != ValueOp::indirect && v.count < v.lanes;
+  if (stored == v.dtype || v.lanes == 1) return print_as_typed(p, v);
+  if (filled && ir::rounded(stored, v.number) != v.number && !std::isnan(v.number))
+    return print_gather(p, v, v.op == ValueOp::load ? 1 : v.stride);
+  Value elements = v;
+  elements.dtype = stored;
+  return print_loaded(p, v.id, v.dtype, v.lanes, print_as_typed(p, elements));
 }
 
 Text print_lane_index(Printer& p, const Value& v) {
@@ -158,9 +168,9 @@ Text print_guard(Printer& p, const Value& v) {
 
 // Languages promote scalars of narrow types, so each operation's result is narrowed again.
 Text narrowed(Printer& p, const Value& v, Text text) {
-  const auto type = p.dialect.types.find(v.dtype);
-  if (v.lanes > 1 || type == p.dialect.types.end() || !type->second.narrow) return text;
-  return fill(*type->second.narrow, {{"scalar", {type->second.scalar}}, {"a", std::move(text)}});
+  const ElementType* type = p.element_type(v.dtype);
+  if (v.lanes > 1 || type == nullptr || !type->narrow) return text;
+  return fill(*type->narrow, {{"scalar", {type->scalar}}, {"a", std::move(text)}});
 }
 
 // + - * / and multiply-add: the language broadcasts a scalar operand where the dialect says so. One
@@ -190,12 +200,23 @@ Text print_call(Printer& p, const Value& v) {
   return narrowed(p, v, p.spell(spelling_of(v.op), v.dtype, fillings));
 }
 
+// Floating-point numbers of which the language has no literals: {bits} says all of them.
+bool is_spelled_by_bits(ir::DType t, const ElementType& type) {
+  return !ir::is_integer(t) && ir::numbers_in(t) == 1 && !type.infinity;
+}
+
+std::string bits_of(ir::DType t, double number) {
+  return fmt::format("0x{:04x}", ir::pack(t, 0, 0, number));
+}
+
 }  // namespace
 
 Text print_number(Printer& p, ir::DType t, double number) {
-  const auto it = p.dialect.types.find(t);
-  if (it == p.dialect.types.end()) return {p.scalar_name(t)};
-  const ElementType& type = it->second;
+  const ElementType* found = p.element_type(t);
+  if (found == nullptr) return {p.scalar_name(t)};
+  const ElementType& type = *found;
+  if (is_spelled_by_bits(t, type))
+    return {fill(type.literal, {{"digits", {""}}, {"bits", {bits_of(t, number)}}})};
   if (std::isnan(number) && type.nan) return {*type.nan};
   if (std::isinf(number) && type.infinity)
     return {(number < 0 ? "-" : "") + *type.infinity, number < 0 ? 15 : kCallLevel};
@@ -210,7 +231,8 @@ Text print_number(Printer& p, ir::DType t, double number) {
     end = std::to_chars(digits, digits + sizeof digits, static_cast<float>(number));
   std::string text(digits, end.ptr);
   if (is_float && text.find_first_of(".e") == std::string::npos) text += ".0";
-  return {fill(type.literal, {{"digits", {text}}}).text, text[0] == '-' ? 15 : kCallLevel};
+  return {fill(type.literal, {{"digits", {text}}, {"bits", {""}}}).text,
+          text[0] == '-' ? 15 : kCallLevel};
 }
 
 Text print_lane(Printer& p, const Text& vector, int lane) {
@@ -221,8 +243,7 @@ Text print_lane(Printer& p, const Text& vector, int lane) {
 
 Text print_value(Printer& p, const Value& v) {
   if (is_computed(v.op))
-    if (const auto t = p.dialect.types.find(v.dtype);
-        t != p.dialect.types.end() && t->second.only_moved)
+    if (const ElementType* t = p.element_type(v.dtype); t != nullptr && t->only_moved)
       p.unsupported.insert(fmt::format("'{}' of {}", spelling_of(v.op), ir::name_of(v.dtype)));
   switch (v.op) {
     case ValueOp::constant:
@@ -231,11 +252,9 @@ Text print_value(Printer& p, const Value& v) {
     case ValueOp::reg:
       return {p.register_names[static_cast<size_t>(v.id)]};
     case ValueOp::load:
-      return is_single(p, v.id) ? print_gather(p, v, 1) : print_load(p, v);
     case ValueOp::gather:
-      return print_gather(p, v, v.stride);
     case ValueOp::indirect:
-      return print_indirect(p, v);
+      return print_reads(p, v);
     case ValueOp::lane_index:
       return print_lane_index(p, v);
     case ValueOp::add:

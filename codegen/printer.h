@@ -15,8 +15,14 @@ namespace assay::codegen {
 
 // What a translation unit turned out to need; decides its headers.
 struct Used {
-  std::set<std::string> words;                  // spellings and element types
-  std::set<std::pair<ir::DType, int>> vectors;  // element type, lanes > 1
+  std::set<std::string> words;  // spellings and element types
+  struct Vector {
+    ir::DType dtype;
+    int lanes;   // > 1
+    bool moved;  // ElementType::moved
+    auto operator<=>(const Vector&) const = default;
+  };
+  std::set<Vector> vectors;
   std::set<std::string> instruction_headers;
 };
 
@@ -28,6 +34,7 @@ struct Printer {
   std::vector<ir::Range> ranges;  // of the index variables bound so far
   std::vector<std::string> index_names, buffer_names, register_names;
   std::vector<bool> pinned;  // per register
+  std::set<ir::DType> computed;
   std::vector<std::pair<OpaquePointer, std::string>>
       opaque_pointers;  // of the loop that is printed, and their names
   std::string out;
@@ -42,7 +49,9 @@ struct Printer {
   // Fills a spelling; a missing one is noted in `unsupported`.
   Text spell(std::string_view spelling, const std::vector<Filling>& fillings);
   Text spell(std::string_view spelling, ir::DType dtype,
-             const std::vector<Filling>& fillings);  // in the form chosen for these elements
+             const std::vector<Filling>& fillings);    // in the form chosen for these elements
+  const ElementType* element_type(ir::DType t) const;  // nullptr: the dialect has none
+  bool is_moved(ir::DType t) const;                    // its row is ElementType::moved
   std::string scalar_name(ir::DType t);
   std::string type_name(ir::DType t, int lanes);
   const ir::Buffer& buffer(int id) const { return kernel.buffers[static_cast<size_t>(id)]; }
@@ -65,6 +74,17 @@ Text print_texel(Printer& p, int buffer, const Text& column,
                  const Text& row);  // of an image
 // The language has no addresses of these elements, so vectors are built element by element.
 bool is_single(const Printer& p, int buffer);
+
+// The scalar of a buffer's elements in memory. With a form of their own there
+// (ElementType::memory), vectors are read and written element by element.
+std::string memory_name(Printer& p, int buffer);
+bool has_memory_form(const Printer& p, int buffer);
+// A value of type `to`, of what was loaded from the buffer, and of one element of it as it is
+// written in an expression; a value as elements of the buffer; one of them as it is assigned.
+Text print_loaded(Printer& p, int buffer, ir::DType to, int lanes, Text a);
+Text print_read(Printer& p, int buffer, ir::DType to, Text element);
+Text print_stored(Printer& p, int buffer, const ir::Value& v);
+Text print_written(Printer& p, int buffer, Text element);
 
 // A value with the type it has; lanes == 1 is a scalar.
 Text print_value(Printer& p, const ir::Value& v);

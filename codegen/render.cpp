@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "codegen/computed_types.h"
 #include "codegen/legalise.h"
 #include "codegen/one_lane.h"
 #include "codegen/printer.h"
@@ -82,7 +83,7 @@ FrameText text_of_blocks(Printer& p) {
     const bool scratch = b.scope == ir::Scope::scratch;
     const std::string kind = kind_of(b);
     f.declarations += p.spell("parameter_" + kind,
-                              {{"scalar", {p.scalar_name(b.dtype)}},
+                              {{"scalar", {memory_name(p, static_cast<int>(i))}},
                                {"name", {p.buffer_names[i]}},
                                {"position", {std::to_string(position)}},
                                {"elements", {std::to_string(std::max<int64_t>(1, b.elements))}}})
@@ -105,7 +106,7 @@ FrameText text_of(Printer& p, Frame frame) {
     const bool scratch = b.scope == ir::Scope::scratch;
     const std::string kind = kind_of(b);
     const std::vector<Filling> fillings{
-        {"scalar", {p.scalar_name(b.dtype)}},
+        {"scalar", {memory_name(p, static_cast<int>(i))}},
         {"name", {p.buffer_names[i]}},
         {"position", {std::to_string(position)}},
         {"elements", {std::to_string(std::max<int64_t>(1, b.elements))}},
@@ -157,6 +158,14 @@ void print_entry(Printer& p, const FrameText& frame, const std::string& body, in
                .text;
 }
 
+// A type of two spellings has vectors of two names.
+Text vector_name(const Dialect& d, ir::DType t, const std::string& scalar, int lanes, bool moved) {
+  return fill(d.vector_type,
+              {{"dtype", {fmt::format("{}{}", ir::name_of(t), moved ? "_moved" : "")}},
+               {"scalar", {scalar}},
+               {"lanes", {std::to_string(lanes)}}});
+}
+
 bool is_needed(const Header& h, const Used& used) {
   return std::any_of(h.when.begin(), h.when.end(),
                      [&](const auto& w) { return used.words.contains(w); });
@@ -166,13 +175,11 @@ std::string print_headers(const Dialect& d, const Used& used) {
   std::string out;
   for (const Header& h : d.headers)
     if (h.when.empty()) out += h.text;
-  for (const auto& [dtype, lanes] : used.vectors) {
-    const std::string& scalar = d.types.at(dtype).scalar;
-    const std::vector<Filling> names{{"dtype", {std::string(ir::name_of(dtype))}},
-                                     {"scalar", {scalar}},
-                                     {"lanes", {std::to_string(lanes)}}};
+  for (const auto& [dtype, lanes, moved] : used.vectors) {
+    const ElementType& type = d.types.at(dtype);
+    const std::string& scalar = moved ? type.moved.front().scalar : type.scalar;
     const int bytes = ir::bytes_of(dtype);
-    out += fill(d.vector_header, {{"type", fill(d.vector_type, names)},
+    out += fill(d.vector_header, {{"type", vector_name(d, dtype, scalar, lanes, moved)},
                                   {"scalar", {scalar}},
                                   {"lanes", {std::to_string(lanes)}},
                                   {"bytes", {std::to_string(bytes * lanes)}},
@@ -252,7 +259,8 @@ Printer::Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads_of_
       index_names(identifiers('i', k.index_names)),
       buffer_names(identifiers('p', names_of(k.buffers))),
       register_names(identifiers('r', names_of(k.registers))),
-      pinned(pinned_registers(k)) {
+      pinned(pinned_registers(k)),
+      computed(computed_types(k)) {
   ranges[0] = {0, std::max<int64_t>(0, k.groups - 1)};
   if (k.lane >= 0) ranges[static_cast<size_t>(k.lane)] = {0, int64_t{threads} * k.waves - 1};
 }
@@ -280,24 +288,33 @@ Text Printer::filled(std::string_view spelling, const Template* t,
   return fill(*t, fillings);
 }
 
-std::string Printer::scalar_name(ir::DType t) {
+bool Printer::is_moved(ir::DType t) const {
   const auto it = dialect.types.find(t);
-  if (it == dialect.types.end()) {
+  return it != dialect.types.end() && !it->second.moved.empty() && !computed.contains(t);
+}
+
+const ElementType* Printer::element_type(ir::DType t) const {
+  const auto it = dialect.types.find(t);
+  if (it == dialect.types.end()) return nullptr;
+  return is_moved(t) ? &it->second.moved.front() : &it->second;
+}
+
+std::string Printer::scalar_name(ir::DType t) {
+  const ElementType* type = element_type(t);
+  if (type == nullptr) {
     unsupported.insert(fmt::format("elements of type {}", ir::name_of(t)));
     return "";
   }
-  used.words.emplace(ir::name_of(t));
-  return it->second.scalar;
+  used.words.insert(is_moved(t) ? fmt::format("{}.{}", ir::name_of(t), kMoved)
+                                : std::string(ir::name_of(t)));
+  return type->scalar;
 }
 
 std::string Printer::type_name(ir::DType t, int lanes) {
   const std::string scalar = scalar_name(t);
   if (lanes == 1 || scalar.empty()) return scalar;
-  used.vectors.emplace(t, lanes);
-  return fill(dialect.vector_type, {{"dtype", {std::string(ir::name_of(t))}},
-                                    {"scalar", {scalar}},
-                                    {"lanes", {std::to_string(lanes)}}})
-      .text;
+  used.vectors.insert({t, lanes, is_moved(t)});
+  return vector_name(dialect, t, scalar, lanes, is_moved(t)).text;
 }
 
 namespace {

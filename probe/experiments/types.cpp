@@ -105,7 +105,8 @@ void run_forms(Session& s) {
   std::vector<std::pair<std::string, std::unique_ptr<InForm>>> forms;
   for (const ir::DType dtype : kFormTypes) {
     const TypedOp op{"fma", dtype};
-    if (!usable(op, shape) || !spoken->types.contains(dtype)) continue;
+    const auto type = spoken->types.find(dtype);
+    if (!usable(op, shape) || type == spoken->types.end() || type->second.only_moved) continue;
     for (size_t i = 0; i < several.size() && !out_of_time(s); ++i)
       if (auto form = built(s, op, several[i].name, static_cast<int>(i), lanes))
         forms.emplace_back(typed_name(op), std::move(form));

@@ -1,0 +1,69 @@
+// Elements of memory as values, and values as elements: the one place where loads and stores
+// convert (ir::converts), and where a language has another type for elements of arguments.
+#include <fmt/format.h>
+
+#include "codegen/printer.h"
+
+namespace assay::codegen {
+namespace {
+
+// `narrow` is f16 or bf16, whose row of the dialect spells the conversion.
+Text converted(Printer& p, std::string_view key, ir::DType narrow, ir::DType from, ir::DType to,
+               int lanes, Text a) {
+  const ElementType* type = p.element_type(narrow);
+  const bool loads = key == kLoaded;
+  const std::optional<Template> none, &t = type == nullptr ? none
+                                           : loads         ? type->loaded
+                                                           : type->stored;
+  if (!t) {
+    p.unsupported.insert(fmt::format(
+        "{} of {} {} {}: types.{}.{} is not in it", loads ? "loads" : "stores", ir::name_of(from),
+        loads ? "as" : "to", ir::name_of(to), ir::name_of(narrow), key));
+    return a;
+  }
+  p.used.words.insert(fmt::format("{}.{}", ir::name_of(narrow), key));
+  return fill(*t, {{"a", std::move(a)},
+                   {"type", {p.type_name(to, lanes)}},
+                   {"from", {p.type_name(from, lanes)}},
+                   {"lanes", {std::to_string(lanes)}}});
+}
+
+const MemoryForm* memory_form(const Printer& p, int buffer) {
+  const ir::Buffer& b = p.buffer(buffer);
+  const ElementType* type = b.scope == ir::Scope::global ? p.element_type(b.dtype) : nullptr;
+  return type != nullptr && type->memory ? &*type->memory : nullptr;
+}
+
+}  // namespace
+
+std::string memory_name(Printer& p, int buffer) {
+  const std::string scalar = p.scalar_name(p.buffer(buffer).dtype);
+  const MemoryForm* form = memory_form(p, buffer);
+  return form == nullptr ? scalar : form->scalar;
+}
+
+bool has_memory_form(const Printer& p, int buffer) { return memory_form(p, buffer) != nullptr; }
+
+Text print_loaded(Printer& p, int buffer, ir::DType to, int lanes, Text a) {
+  const ir::DType from = p.buffer(buffer).dtype;
+  return from == to ? a : converted(p, kLoaded, from, from, to, lanes, std::move(a));
+}
+
+Text print_read(Printer& p, int buffer, ir::DType to, Text element) {
+  if (const MemoryForm* form = memory_form(p, buffer))
+    element = fill(form->read, {{"a", std::move(element)}});
+  return print_loaded(p, buffer, to, 1, std::move(element));
+}
+
+Text print_stored(Printer& p, int buffer, const ir::Value& v) {
+  const ir::DType to = p.buffer(buffer).dtype;
+  Text a = print_value(p, v);
+  return v.dtype == to ? a : converted(p, kStored, to, v.dtype, to, v.lanes, std::move(a));
+}
+
+Text print_written(Printer& p, int buffer, Text element) {
+  const MemoryForm* form = memory_form(p, buffer);
+  return form == nullptr ? element : fill(form->write, {{"a", std::move(element)}});
+}
+
+}  // namespace assay::codegen
