@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "codegen/computed_types.h"
 #include "codegen/isa.h"
 #include "codegen/render.h"
 #include "support/hash.h"
@@ -52,21 +53,24 @@ Diags check_waves(const std::string& device, std::span<const ir::Kernel> kernels
 }
 
 Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels) {
-  const std::string has = " " + device.fact("types") + " ";
-  const auto lacks = [&](ir::DType t) {
-    const bool narrow =
-        t == ir::DType::f16 || t == ir::DType::bf16 || t == ir::DType::i8 || ir::numbers_in(t) > 1;
-    return narrow && has.find(fmt::format(" {} ", ir::name_of(t))) == std::string::npos;
-  };
   Diags out;
+  const auto check = [&](const ir::Kernel& k, const char* fact, const std::set<ir::DType>& used,
+                         const char* does) {
+    const std::string has = " " + device.fact(fact) + " ";
+    for (const ir::DType t : used) {
+      const bool narrow = t == ir::DType::f16 || t == ir::DType::bf16 || t == ir::DType::i8 ||
+                          ir::numbers_in(t) > 1;
+      if (narrow && has.find(fmt::format(" {} ", ir::name_of(t))) == std::string::npos)
+        out.push_back(error(fmt::format("kernel '{}' {} {}, which {} does not", k.name, does,
+                                        ir::name_of(t), device.id),
+                            fmt::format("its `{}`:{}", fact, has)));
+    }
+  };
   for (const ir::Kernel& k : kernels) {
-    std::set<ir::DType> used;
-    for (const ir::Buffer& b : k.buffers) used.insert(b.dtype);
-    for (const ir::Register& r : k.registers) used.insert(r.dtype);
-    for (const ir::DType t : used)
-      if (lacks(t))
-        out.push_back(error(fmt::format("kernel '{}' computes with {}, which {} does not", k.name,
-                                        ir::name_of(t), device.id)));
+    std::set<ir::DType> moved;
+    for (const ir::Buffer& b : k.buffers) moved.insert(b.dtype);
+    check(k, "stores", moved, "loads or stores");
+    check(k, "types", codegen::computed_types(k), "computes with");
   }
   return out;
 }

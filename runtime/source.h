@@ -36,7 +36,8 @@ ir::Kernel named(const ir::Kernel& k, std::string name);
 Diags check_waves(const std::string& device, std::span<const ir::Kernel> kernels, int threads,
                   int64_t most);
 
-// Errors: element types that are not in the device's fact "types".
+// Errors: element types of buffers that are not in the device's fact "stores", and types that a
+// kernel computes in that are not in its fact "types".
 Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels);
 
 // Errors: matrix instructions that the device or its dialect does not have. Executing one could

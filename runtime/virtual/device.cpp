@@ -121,6 +121,10 @@ DeviceInfo info_of(const std::string& id, const Chip& chip, const Effects& effec
                                                                    : chip.scratch.capacity));
   d.facts.emplace_back("types",
                        chip.types.empty() ? "none" : fmt::format("{}", fmt::join(chip.types, " ")));
+  std::string stores = "f16 bf16 i8";  // and pairs of those it computes in
+  for (const std::string& t : chip.types)
+    if (t.ends_with("x2")) stores += " " + t;
+  d.facts.emplace_back("stores", stores);
   std::string matrix;
   for (const MatrixCost& c : chip.matrix) matrix += (matrix.empty() ? "" : " ") + c.name;
   if (!matrix.empty()) d.facts.emplace_back("matrix", matrix);

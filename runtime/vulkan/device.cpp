@@ -78,7 +78,9 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
   VkPhysicalDeviceFeatures features{};
   api.vkGetPhysicalDeviceFeatures(device, &features);
   d.facts.emplace_back("f64", features.shaderFloat64 != VK_FALSE ? "yes" : "no");
-  d.facts.emplace_back("types", narrow_types_of(api, device).words());
+  const NarrowTypes narrow = narrow_types_of(api, device);
+  d.facts.emplace_back("types", narrow.words());
+  d.facts.emplace_back("stores", narrow.stored_words());
   // A device of type CPU is the host's processor. Vulkan does not report other devices' units.
   if (p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     const cpu::CpuInfo info = cpu::read_cpu_info();

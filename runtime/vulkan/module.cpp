@@ -4,21 +4,38 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <tuple>
 
+#include "codegen/computed_types.h"
 #include "codegen/render.h"
 #include "runtime/launch.h"
 
 namespace assay::runtime::vulkan {
 namespace {
 
+bool has_16_bits(const ir::Buffer& b) {
+  return b.dtype == ir::DType::f16 || b.dtype == ir::DType::bf16;
+}
+
+// Group memory: the dialect has words for f16 and bf16 there, unless the kernel computes in them.
+int64_t group_bytes_of(const ir::Kernel& k, const std::set<ir::DType>& computed) {
+  ir::Kernel words = k;
+  for (ir::Buffer& b : words.buffers)
+    if (has_16_bits(b) && !computed.contains(b.dtype)) b.dtype = ir::DType::i32;
+  return codegen::scratch_bytes(words);
+}
+
 // Why a kernel's buffer exceeds the limits; "" if it does not.
-std::string misfit(const Limits& limits, const ir::Buffer& b) {
+std::string misfit(const Limits& limits, const ir::Buffer& b, const std::set<ir::DType>& computed) {
   if (b.dtype == ir::DType::f64 && !limits.has_f64)
     return "computes with f64, which the device does not";
   if (b.dtype == ir::DType::i64 && !limits.has_i64)
     return "computes with i64, which the device does not";
-  if (ir::number_type(b.dtype) == ir::DType::f16 && !limits.has_f16)
+  if (has_16_bits(b) && b.scope == ir::Scope::global && !limits.has_16_bits)
+    return fmt::format("loads or stores {}, which the device does not", ir::name_of(b.dtype));
+  if ((b.dtype == ir::DType::f16x2 || (b.dtype == ir::DType::f16 && computed.contains(b.dtype))) &&
+      !limits.has_f16)
     return "computes with f16, which the device does not";
   if (b.dtype == ir::DType::i8 && !limits.has_i8)
     return "computes with i8, which the device does not";
@@ -66,7 +83,8 @@ Diags check_kernels(const Session& session, std::span<const ir::Kernel> kernels)
     diags.push_back(error(fmt::format("{}: kernel '{}' {}", session.id(), k.name, what)));
   };
   for (const ir::Kernel& k : kernels) {
-    const int64_t needed = codegen::scratch_bytes(k),
+    const std::set<ir::DType> computed = codegen::computed_types(k);
+    const int64_t needed = group_bytes_of(k, computed),
                   most = std::min<int64_t>(limits.arguments, PushConstants::kArguments);
     if (needed > limits.group_bytes)
       fail(k, fmt::format("needs {} bytes of group memory, of {}", needed, limits.group_bytes));
@@ -82,7 +100,7 @@ Diags check_kernels(const Session& session, std::span<const ir::Kernel> kernels)
           n > allowed)
         fail(k, fmt::format("has {} {} arguments, of {} at most", n, things, allowed));
     for (const ir::Buffer& b : k.buffers)
-      if (const std::string what = misfit(limits, b); !what.empty()) fail(k, what);
+      if (const std::string what = misfit(limits, b, computed); !what.empty()) fail(k, what);
   }
   return diags;
 }

@@ -7,25 +7,33 @@ std::string NarrowTypes::words() const {
   return std::string(f16 ? "f16 f16x2 " : "") + (i8 ? "i8 " : "") + "dot";
 }
 
+std::string NarrowTypes::stored_words() const {
+  const std::string all =
+      std::string(storage16 ? "f16 bf16 " : "") + (f16 ? "f16x2 " : "") + (i8 ? "i8 " : "");
+  return all.empty() ? "none" : all.substr(0, all.size() - 1);
+}
+
 NarrowTypes narrow_types_of(const Api& api, VkPhysicalDevice device) {
   NarrowTypes out;
   const auto has = [&](const char* name) { return has_extension(api, device, name); };
-  if (!has(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME)) return out;
-  const bool has_bytes = has(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+  const bool computes = has(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME),
+             has_bytes = has(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
   auto bytes = VkPhysicalDevice8BitStorageFeatures{};
   bytes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES;
-  auto words = VkPhysicalDevice16BitStorageFeatures{};
-  words.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
-  words.pNext = has_bytes ? &bytes : nullptr;
   auto arithmetic = VkPhysicalDeviceShaderFloat16Int8Features{};
   arithmetic.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
-  arithmetic.pNext = &words;
+  arithmetic.pNext = has_bytes ? &bytes : nullptr;
+  auto words = VkPhysicalDevice16BitStorageFeatures{};
+  words.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+  words.pNext = computes ? &arithmetic : nullptr;
   auto all = VkPhysicalDeviceFeatures2{};
   all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-  all.pNext = &arithmetic;
+  all.pNext = &words;
   api.vkGetPhysicalDeviceFeatures2(device, &all);
+  out.storage16 = words.storageBuffer16BitAccess != VK_FALSE;
+  if (!computes) return out;
   out.int16 = all.features.shaderInt16 != VK_FALSE;
-  out.f16 = arithmetic.shaderFloat16 != VK_FALSE && words.storageBuffer16BitAccess != VK_FALSE;
+  out.f16 = arithmetic.shaderFloat16 != VK_FALSE && out.storage16;
   out.i8 = arithmetic.shaderInt8 != VK_FALSE && bytes.storageBuffer8BitAccess != VK_FALSE;
   if (!out.f16 && !out.i8) return out;
   out.extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
@@ -34,14 +42,15 @@ NarrowTypes narrow_types_of(const Api& api, VkPhysicalDevice device) {
   return out;
 }
 
-NarrowFeatures::NarrowFeatures(const NarrowTypes& types) : wanted_(types.f16 || types.i8) {
+NarrowFeatures::NarrowFeatures(const NarrowTypes& types)
+    : wanted_(types.storage16 || types.f16 || types.i8) {
+  words_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+  words_.storageBuffer16BitAccess = types.storage16;
+  words_.pNext = types.f16 || types.i8 ? &arithmetic_ : nullptr;
   arithmetic_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
   arithmetic_.shaderFloat16 = types.f16;
   arithmetic_.shaderInt8 = types.i8;
-  arithmetic_.pNext = &words_;
-  words_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
-  words_.storageBuffer16BitAccess = types.f16;
-  words_.pNext = types.i8 ? &bytes_ : nullptr;
+  arithmetic_.pNext = types.i8 ? &bytes_ : nullptr;
   bytes_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES;
   bytes_.storageBuffer8BitAccess = types.i8;
 }

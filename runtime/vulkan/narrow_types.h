@@ -11,10 +11,13 @@ namespace assay::runtime::vulkan {
 
 struct NarrowTypes {
   bool f16 = false, i8 = false, int16 = false;
+  bool storage16 = false;               // buffers have elements of 16 bits
   std::vector<const char*> extensions;  // to enable
 
   // As in DeviceInfo's fact "types".
   std::string words() const;
+  // As in its fact "stores": f16 and bf16 need no arithmetic, since accesses convert.
+  std::string stored_words() const;
 };
 
 NarrowTypes narrow_types_of(const Api& api, VkPhysicalDevice device);
@@ -25,7 +28,7 @@ class NarrowFeatures {  // invariant: each feature points to the next one
   explicit NarrowFeatures(const NarrowTypes& types);
   NarrowFeatures(const NarrowFeatures&) = delete;
   NarrowFeatures& operator=(const NarrowFeatures&) = delete;
-  const void* chain() const { return wanted_ ? &arithmetic_ : nullptr; }
+  const void* chain() const { return wanted_ ? &words_ : nullptr; }
 
  private:
   bool wanted_;

@@ -1,5 +1,5 @@
-// Kernels whose loads and stores convert between f16 or bf16 and f32, in every form of access, and
-// what they compute, by a reference that shares no code with the implementation.
+// Kernels whose loads and stores convert between f16 or bf16 and f32, in every form of access. What
+// they compute, by a reference that shares no code with the implementation.
 #pragma once
 
 #include <cmath>
@@ -59,7 +59,12 @@ class Elements {
                                         65519.996F,
                                         65520.0F,
                                         -65536.0F};
-    for (size_t i = 0; i < special.size() && i < n; ++i) out[i * (n / special.size())] = special[i];
+    const size_t step = n / 16;
+    for (size_t i = 0; i < special.size() && i < n; ++i) out[i * step] = special[i];
+    // NaN whose bits a careless sum carries into the sign, or cuts off.
+    const std::vector<uint32_t> nans = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001};
+    for (size_t i = 0; i < nans.size() && i < n; ++i)
+      std::memcpy(&out[(i + special.size()) * step], &nans[i], sizeof(float));
     return out;
   }
 

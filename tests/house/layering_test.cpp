@@ -66,7 +66,9 @@ const std::vector<Row>& house() {
           "library/library.h", "passes/place.h", "search/legal_space.h", "search/tile_graphs.h"}},
         {"compiler/import", {"support", "ir"}, {"import_onnx.h"}},
         // The device wing.
-        {"codegen", base, {"dialect.h", "isa.h", "one_lane.h", "render.h", "scalar_op.h"}},
+        {"codegen",
+         base,
+         {"computed_types.h", "dialect.h", "isa.h", "one_lane.h", "render.h", "scalar_op.h"}},
         {"runtime", base + Words{"codegen"}, {"device.h", "source.h"}},
         {"probe",
          devices + Words{"support/page"},

@@ -32,6 +32,7 @@
 #include "tests/codegen/kernels.h"
 #include "tests/codegen/narrow_reference.h"
 #include "tests/codegen/space_kernels.h"
+#include "tests/codegen/storage_kernels.h"
 #include "tests/lower/problems.h"
 #include "toolkit/profiles.h"
 
@@ -130,6 +131,21 @@ TEST_F(Nvrtc, compiles_narrow_types) {
       ir::Kernel k = testing::ternary("function", neg, type, 32, 320);
       std::get<ir::Store>(k.body[0].node).value.op = o;
       compile(k, 32);
+    }
+}
+
+TEST_F(Nvrtc, compiles_narrow_storage) {
+  for (const ir::DType type : {ir::DType::f16, ir::DType::bf16})
+    for (const ir::Kernel& k :
+         {testing::reads_kernel(type, 32, 1000), testing::writes_kernel(type, 32, 1000),
+          testing::reads_kernel(type, 32, 1000, ir::Space::constant),
+          testing::positions_kernel(type, 6, 7)}) {
+      compile(k, 32);
+      // Chips before sm_80 have no conversion to bf16.
+      const auto text = codegen::render(std::span(&k, 1), dialect_, 32);
+      ASSERT_TRUE(text.ok()) << render(text.diags());
+      const auto made = compiler_->compile(*text, 75);
+      EXPECT_TRUE(made.ok()) << k.name << ": " << render(made.diags());
     }
 }
 

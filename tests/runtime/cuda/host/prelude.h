@@ -37,6 +37,9 @@ constexpr const char* kPrelude = R"cpp(
   inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
   inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
   inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
+  inline unsigned __float_as_uint(float number) { return __builtin_bit_cast(unsigned, number); }
+  inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
+  inline float __fdiv_rn(float a, float b) { return a / b; }
   inline int __float_as_int(float number) { return __builtin_bit_cast(int, number); }
   inline long long __double_as_longlong(double number) {
     return __builtin_bit_cast(long long, number);
