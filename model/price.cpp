@@ -192,9 +192,9 @@ class Pricing {
     g.near = memory_.near != nullptr ? w_.near_traffic / memory_.near->read.value : 0;
     if (w_.loads > 0) g.port = w_.loads / m_.load_rate.value;
     g.reads_scratch = w_.products.reads_scratch;
-    // Alone, it has so many of the unit's issuers, and as many parts of its pipes.
-    const double used = issuers_used(), piped = std::max(1.0, m_.fma_rate.parts / used),
-                 issued = m_.issuers / used, n = parts_of_group();
+    // Alone, each of its waves has one of the unit's issuers, and one part of its pipes.
+    const double piped = m_.fma_rate.parts / used_of(m_.fma_rate.parts),
+                 issued = m_.issuers / used_of(m_.issuers), n = parts_of_group();
     out_.alone = {piped * g.multiply_adds / n,
                   piped * g.other_operations / n,
                   issued * g.issue / n,
@@ -209,9 +209,10 @@ class Pricing {
 
   double waves() const { return m_.simt ? std::ceil(w_.threads / m_.native_width) : 1; }
 
-  // What works and waits as one: how many of them a group has, and the issuers that one uses.
+  // What works and waits as one: how many of them a group has, and how many of the unit's parts one
+  // uses. Waves that an issuer serves by turns compute side by side.
   double parts_of_group() const { return waves_meet() ? 1 : waves(); }
-  double issuers_used() const { return std::min(m_.issuers, waves_meet() ? waves() : 1.0); }
+  double used_of(double parts) const { return std::min(parts, waves_meet() ? waves() : 1.0); }
 
   double latency(const Level* level) const { return level != nullptr ? level->latency.value : 0; }
 

@@ -304,6 +304,23 @@ TEST(Price, MonotoneAndAboveTheRoofline) {
   }
 }
 
+// One issuer may serve four parts of the pipes by turns, each for four cycles. Four waves that meet
+// fill all of them, one wave a quarter.
+TEST(Price, WavesShareAnIssuerAndComputeSideBySide) {
+  Machine c = chip();
+  c.issuers = 1;
+  LaunchWork w = computing();
+  w.groups = c.units;  // one each
+  w.threads = 128;     // four waves
+  w.instructions = 0;
+  w.waits = {};
+  w.waits.barriers = 1;
+  const double together = model::joined(model::price(w, c).alone);
+  EXPECT_DOUBLE_EQ(together, 1e6 / 128e9);
+  w.threads = 32;
+  EXPECT_DOUBLE_EQ(model::joined(model::price(w, c).alone), 4 * together);
+}
+
 // Products whose operands come from the scratchpad meanwhile are a pipeline: the slower part
 // counts.
 TEST(Price, ProductsThatReadTheScratchpadTakeTheLongerOfBoth) {
