@@ -55,15 +55,27 @@ class LaunchTree {
     return {};
   }
 
+  // Other operations may share their pipe.
+  std::string multiply_adds() const {
+    const Operations& o = w_.operations;
+    const auto shared = [&](const std::string& pipe, double n) {
+      return pipe == m_.fma_pipe ? n : 0;
+    };
+    const double others = shared(m_.alu_pipe, o.simple) + shared(m_.divide_pipe, o.divisions) +
+                          shared(m_.math_pipe, o.functions);
+    const std::string own =
+        fmt::format("{:.4g} a group", w_.products.multiply_adds + o.multiply_adds);
+    return others > 0 ? own + fmt::format(", {:.4g} other operations of their pipe", others) : own;
+  }
+
   // `all` seconds of each part of a unit.
   Part busy(std::string name, const UnitParts& all, double times = 1) const {
     const Operations& o = w_.operations;
     Part scratch = leaf("scratchpad", all.scratch,
                         fmt::format("cycles of {:.4g} B a group", w_.scratch_traffic),
                         {scratch_ != nullptr ? bandwidth_of(scratch_->read) : Basis{}});
-    Part products = leaf("multiply-adds", all.multiply_adds,
-                         fmt::format("{:.4g} a group", w_.products.multiply_adds + o.multiply_adds),
-                         {multiply_add_rate()});
+    Part products =
+        leaf("multiply-adds", all.multiply_adds, multiply_adds(), {multiply_add_rate()});
     if (all.reads_scratch)
       products = join("multiply-adds and their operands", Part::Joins::longest,
                       {std::move(products), std::exchange(scratch, leaf("", 0))});

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "support/page/text.h"
+
 namespace assay::toolkit {
 namespace {
 
@@ -28,31 +30,10 @@ const char* fill_of(Drawn d) {
   return "#000";
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  return out;
-}
-
 std::string text_at(double x, double y, const std::string& what, const char* anchor = "start",
                     const char* more = "") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                     anchor, more, escaped(what));
+                     anchor, more, page::html(what));
 }
 
 std::string line_at(double x1, double y1, double x2, double y2, const char* style) {
