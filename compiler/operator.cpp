@@ -1,11 +1,14 @@
 // `matmul m=1000 n=777 k=513`: one-operator graphs from text.
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <sstream>
 
 #include "compiler/compile.h"
 #include "compiler/operator_graphs.h"
+#include "ir/element.h"
+#include "ir/positions.h"
 #include "support/edit_distance.h"
 
 namespace assay::compiler {
@@ -125,10 +128,23 @@ Diags give_type(ir::Graph& g, const std::string& type) {
                  *dtype != D::i8))
     return {error("unknown type '" + type + "'", "types: f64 f32 f16 bf16 i8")};
   if (*dtype == D::f32) return {};
+  const bool narrows = *dtype == D::f16 || *dtype == D::bf16;
+  const std::vector<char> kept = ir::positions_of(g);
+  std::map<int, int> narrowed;  // constants
   for (size_t i = 0; i < g.tensors.size(); ++i) {
     ir::Tensor& t = g.tensors[i];
-    if (t.dtype != D::f32) continue;
+    if (t.dtype != D::f32 || kept[i] != 0) continue;
+    if (narrows && t.constant >= 0) {
+      const auto [to, fresh] =
+          narrowed.try_emplace(t.constant, static_cast<int>(g.constants.size()));
+      if (fresh) {
+        const ir::Constant& c = g.constants[static_cast<size_t>(t.constant)];
+        g.constants.push_back({ir::bytes_of_doubles(*dtype, ir::doubles_of(t.dtype, c.bytes))});
+      }
+      t.constant = to->second;
+    }
     t.dtype = *dtype;
+    if (narrows) continue;
     if (t.constant >= 0) g.inputs.push_back(static_cast<int>(i));
     t.constant = -1;
   }

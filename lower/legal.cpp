@@ -117,12 +117,30 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
                         std::to_string(static_cast<int64_t>(limit.value->v))));
 }
 
-void check_types(const ir::Program& p, Diags& out) {
-  for (const ir::Tensor& t : p.graph.tensors)
-    if (t.dtype != ir::DType::f32)
-      out.push_back(error(p.name + ": tensor " + t.name + " is " +
-                          std::string(ir::name_of(t.dtype)) +
-                          "; kernels are generated for f32 only"));
+// Loads and stores convert what is computed in f32. What passes through memory in between must not
+// be rounded.
+void check_types(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
+  for (const ir::Tensor& t : p.graph.tensors) {
+    const std::string type(ir::name_of(t.dtype));
+    const bool printed = !target.dialect.known || std::ranges::find(target.dialect.dtypes, type) !=
+                                                      target.dialect.dtypes.end();
+    if (ir::accumulation_of(t.dtype) != ir::DType::f32)
+      out.push_back(error(p.name + ": tensor " + t.name + " is " + type +
+                          "; kernels are generated for f32, f16 and bf16"));
+    else if (!printed)
+      out.push_back(error(p.name + ": tensor " + t.name + " is " + type + ", which " +
+                          target.dialect.name + " can not store"));
+  }
+  const ir::Tensor& result = p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])];
+  if (result.dtype == ir::DType::f32) return;
+  if (has_partial_sums(nest_of(p)))
+    out.push_back(error(p.name + ": partial sums would be rounded to " +
+                            std::string(ir::name_of(result.dtype)) + " in the output",
+                        "tile the reduction inside the output's tiles"));
+  const ir::Node& anchor = p.graph.nodes[0];
+  if (std::holds_alternative<ir::Scatter>(anchor.kind) && anchor.combine != ir::Combiner::none)
+    out.push_back(error(p.name + ": each update would be rounded to " +
+                        std::string(ir::name_of(result.dtype))));
 }
 
 }  // namespace
@@ -274,7 +292,6 @@ void check_waves(const ir::Program& p, const hwdesc::Target& target, Diags& out)
 Diags legal(const ir::Program& p, const hwdesc::Target& target) {
   Diags out = ir::verify(p);
   if (!out.empty()) return out;
-  check_types(p, out);
   const Diags limits = over_limits(p, target);
   out.insert(out.end(), limits.begin(), limits.end());
   if (p.pipeline_stages > 1)
@@ -342,6 +359,7 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
                         "`vector` and `workers` place lanes and waves along one axis each"));
     return out;
   }
+  check_types(p, target, out);
   check_staging(p, out);
   check_lookups(p, out);
   check_kind(p, hwdesc::threads_of(target), out);

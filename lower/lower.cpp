@@ -210,8 +210,7 @@ Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
   if (!diags.empty()) return diags;
   Lowering s(p);
   if (!target.profile.memory.empty() && target.profile.memory[0].line.known())
-    s.line =
-        static_cast<int64_t>(target.profile.memory[0].line.value->v) / ir::bytes_of(ir::DType::f32);
+    s.line_bytes = static_cast<int64_t>(target.profile.memory[0].line.value->v);
   const bool vectors = hwdesc::threads_of(target) == 1;
   Emitter(s, vectors).emit_all();
   if (!s.diags.empty()) return s.diags;

@@ -35,7 +35,7 @@ struct Lowering {
   ir::Kernel kernel;
   std::vector<ir::Range> ranges;       // per index variable of the kernel
   int lane = -1;                       // index variable of the lane, never printed
-  int64_t line = 16;                   // elements of a cache line
+  int64_t line_bytes = 64;             // of a cache line
   std::map<int, int> buffer_of;        // external tensor -> kernel buffer
   std::map<int, StagedBuffer> staged;  // read of the anchor -> its copy
   Diags diags;                         // faults found while emitting

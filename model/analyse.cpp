@@ -111,6 +111,10 @@ class ProgramWork {
                                arguments_.begin());
   }
 
+  int bytes_of(const Stream& s) const {
+    return ir::bytes_of(p_.graph.tensors[static_cast<size_t>(s.tensor)].dtype);
+  }
+
   // Cycles of one load or store whose lanes are not neighbours.
   double divergent_cycles(const Stream& s) const {
     const std::optional<int64_t> distance = lane_distance(p_, s);
@@ -118,16 +122,16 @@ class ProgramWork {
     std::vector<int64_t> at;
     for (int l = 0; l < p_.vector_width; ++l) at.push_back(l * *distance);
     if (s.staging >= 0) return bank_cycles(at, 1, static_cast<int>(shape_.banks));
-    for (int64_t& a : at) a *= static_cast<int64_t>(kFloat);
+    const int bytes = bytes_of(s);
+    for (int64_t& a : at) a *= bytes;
     const auto whole = static_cast<int64_t>(shape_.line);
-    return line_cycles(at, static_cast<int>(kFloat), whole,
-                       p_.vector_width * static_cast<int64_t>(kFloat));
+    return line_cycles(at, bytes, whole, p_.vector_width * bytes);
   }
 
   // Cycles of one that reads or writes neighbours.
   double contiguous_cycles(const Stream& s) const {
     const double cycle = s.staging >= 0 ? shape_.banks * shape_.bank_width : shape_.line;
-    return std::max(1.0, p_.vector_width * kFloat / cycle);
+    return std::max(1.0, p_.vector_width * bytes_of(s) / cycle);
   }
 
   void count_accesses(const Stream& s) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "model/conversions.h"
+
 namespace assay::model {
 
 namespace {
@@ -43,7 +45,8 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
   for (size_t b = 0; b < needs.size(); ++b) {
     const lower::AccessCount& a = counts.buffers[b];
     const double loads = a.vector_loads + a.splats;
-    if (loads <= 0) continue;
+    const ir::DType type = type_of_buffer(p, b);
+    if (loads <= 0 || ir::accumulation_of(type) != type) continue;  // it is converted first
     const double once = std::clamp(2 * loads - needs[b], 0.0, std::min(loads, needs[b]));
     out += once;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/closed_form.h"
+#include "model/conversions.h"
 #include "model/slp.h"
 #include "simulator/complete.h"
 #include "simulator/estimate_launch.h"
@@ -29,7 +30,9 @@ Estimator::Estimator(const ir::Program& p, const Machine& m, const CacheState& b
       streams_(model::streams_of(p)),
       slp_lanes_(model::slp_lanes(p, m.slp_lanes)),
       width_(p.vector_width * slp_lanes_),
-      counts_(model::with_slp(p, counts != nullptr ? *counts : model::closed_form(p), slp_lanes_)),
+      counts_(model::with_slp(
+          p, model::with_conversions(p, counts != nullptr ? *counts : model::closed_form(p)),
+          slp_lanes_)),
       share_(busiest_share(p, m)),
       pipes_(m, width_, share_) {
   others_ = remote_lines(p, streams_, m, before, where);

@@ -8,6 +8,7 @@
 
 #include "model/analyse.h"
 #include "model/closed_form.h"
+#include "model/conversions.h"
 #include "model/price.h"
 #include "model/slp.h"
 #include "simulator/cache_lookup.h"
@@ -126,7 +127,8 @@ model::Estimate estimate_launch(const ir::Program& p, const model::Machine& m,
                                 const CacheState& before, std::span<const Range> where,
                                 const lower::Counts& counts, TermDetail detail) {
   return LaunchEstimate(p, m, detail)
-      .run(before, where, model::with_merged_loads(p, m.merged_loads, counts));
+      .run(before, where,
+           model::with_merged_loads(p, m.merged_loads, model::with_conversions(p, counts)));
 }
 
 double registers_per_group(const ir::Program& p) {
@@ -136,7 +138,8 @@ double registers_per_group(const ir::Program& p) {
 double at_least(const ir::Program& p, const model::Machine& m) {
   if (!m.simt || p.threads) return 0;
   return LaunchEstimate(p, m, TermDetail::none)
-      .at_least(model::with_merged_loads(p, m.merged_loads, model::closed_form(p)));
+      .at_least(model::with_merged_loads(p, m.merged_loads,
+                                         model::with_conversions(p, model::closed_form(p))));
 }
 
 }  // namespace assay::simulator

@@ -105,8 +105,8 @@ Result<ir::Graph> operator_model(const std::string& text) {
   if (!g) return g;
   for (const int t : g->inputs) {
     const ir::DType type = g->tensors[static_cast<size_t>(t)].dtype;
-    if (type != ir::DType::f32)
-      return error(fmt::format("kernels compute f32, not {}", ir::name_of(type)),
+    if (ir::accumulation_of(type) != ir::DType::f32)
+      return error(fmt::format("kernels compute f32, f16 and bf16, not {}", ir::name_of(type)),
                    "`assay estimate --op '" + text + "' --software library` prices it");
   }
   return g;

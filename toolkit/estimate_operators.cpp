@@ -125,9 +125,8 @@ struct OperatorEstimator::State {
   Result<GraphEstimate> by_assay(const ir::Graph& g) const {
     for (const int t : g.inputs) {
       const ir::DType type = g.tensors[static_cast<size_t>(t)].dtype;
-      if (type == ir::DType::f16 || type == ir::DType::bf16 || type == ir::DType::i8 ||
-          type == ir::DType::f64)
-        return error(fmt::format("kernels compute f32, not {}", ir::name_of(type)),
+      if (type == ir::DType::i8 || type == ir::DType::f64)
+        return error(fmt::format("kernels compute f32, f16 and bf16, not {}", ir::name_of(type)),
                      "--software library prices what a vendor's library would run");
     }
     CompileOptions options;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/element.h"
+#include "ir/positions.h"
 
 namespace assay::toolkit {
 namespace {
@@ -57,48 +58,21 @@ void make_absolute(ir::Constant& c, ir::DType type) {
   c.bytes = ir::bytes_of_doubles(type, values);
 }
 
-// Calls f(read's tensor, whether as a position).
-template <class F>
-void each_read(const ir::Node& n, F f) {
-  const auto tensor = [&](int read) { return n.reads[static_cast<size_t>(read)].tensor; };
-  for (size_t r = 0; r < n.reads.size(); ++r)
-    if (ir::is_used(n, static_cast<int>(r))) f(n.reads[r].tensor, false);
-  for (const ir::Read& r : n.reads)
-    if (r.lookup) f(tensor(r.lookup->read), true);
-  if (const auto* scatter = std::get_if<ir::Scatter>(&n.kind)) {
-    f(tensor(scatter->initial), false);
-    for (const ir::Position& p : scatter->positions) f(tensor(p.read), true);
-  }
-}
-
 bool is_summed_too(const ir::Graph& graph, const std::vector<char>& position) {
   const auto holds = [&](int tensor) { return position[static_cast<size_t>(tensor)] != 0; };
   bool summed = std::any_of(graph.outputs.begin(), graph.outputs.end(), holds);
   for (const ir::Node& n : graph.nodes)
-    each_read(n, [&](int tensor, bool as_position) {
+    ir::each_use(n, [&](int tensor, bool as_position) {
       summed = summed || (holds(tensor) && !as_position && !holds(n.output));
     });
   return summed;
-}
-
-// Per tensor: does it hold positions (of lookups and scatters), or what they are computed from?
-std::vector<char> positions_of(const ir::Graph& graph) {
-  std::vector<char> position(graph.tensors.size(), 0);
-  for (size_t i = graph.nodes.size(); i-- > 0;) {
-    const ir::Node& n = graph.nodes[i];
-    const bool all = position[static_cast<size_t>(n.output)] != 0;
-    each_read(n, [&](int tensor, bool as_position) {
-      if (all || as_position) position[static_cast<size_t>(tensor)] = 1;
-    });
-  }
-  return position;
 }
 
 }  // namespace
 
 std::vector<std::vector<float>> magnitudes_of(const ir::Graph& graph,
                                               std::vector<std::vector<float>> inputs) {
-  const std::vector<char> position = positions_of(graph);
+  const std::vector<char> position = ir::positions_of(graph);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (position[static_cast<size_t>(graph.inputs[i])] == 0)
       for (float& v : inputs[i]) v = static_cast<float>(magnitude(static_cast<double>(v)));
@@ -107,7 +81,7 @@ std::vector<std::vector<float>> magnitudes_of(const ir::Graph& graph,
 
 std::optional<ir::Graph> magnitude_graph(const ir::Graph& graph) {
   ir::Graph out = graph;
-  const std::vector<char> position = positions_of(graph);
+  const std::vector<char> position = ir::positions_of(graph);
   if (is_summed_too(graph, position)) return std::nullopt;
   for (ir::Node& n : out.nodes) {
     if (position[static_cast<size_t>(n.output)] != 0) continue;

@@ -15,11 +15,7 @@ namespace assay::toolkit {
 namespace {
 
 std::vector<std::byte> nan_bytes(int64_t bytes) {
-  std::vector<std::byte> out(static_cast<size_t>(bytes));
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (size_t at = 0; at + sizeof nan <= out.size(); at += sizeof nan)
-    std::memcpy(&out[at], &nan, sizeof nan);
-  return out;
+  return std::vector<std::byte>(static_cast<size_t>(bytes), std::byte{0xFF});
 }
 
 runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Placement& p,

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "ir/element.h"
 #include "support/files/files.h"
 #include "toolkit/counter_rng.h"
 #include "toolkit/input_ranges.h"
@@ -43,6 +44,12 @@ Result<Values> read_values(const ir::Graph& graph, const std::vector<int>& tenso
     at += size;
   }
   return out;
+}
+
+// As a device stores them.
+void round_to(ir::DType type, std::vector<float>& values) {
+  if (ir::accumulation_of(type) == type || ir::is_integer(type)) return;
+  for (float& v : values) v = static_cast<float>(ir::rounded(type, static_cast<double>(v)));
 }
 
 // The plan's tensors that stand for the graph's inputs (outputs), by name.
@@ -217,12 +224,16 @@ Values generate_inputs(const ir::Graph& graph, uint64_t seed) {
     out.push_back(
         ranges[i] ? uniform_integers(seed, name, ir::elements(t), ranges[i]->low, ranges[i]->high)
                   : uniform(seed, name, ir::elements(t)));
+    round_to(t.dtype, out.back());
   }
   return out;
 }
 
 Result<Values> read_inputs(const ir::Graph& graph, const std::string& path) {
-  return read_values(graph, graph.inputs, path, "inputs");
+  Result<Values> out = read_values(graph, graph.inputs, path, "inputs");
+  for (size_t i = 0; out.ok() && i < out->size(); ++i)
+    round_to(tensor_of(graph, graph.inputs[i]).dtype, (*out)[i]);
+  return out;
 }
 
 Result<Values> read_outputs(const ir::Graph& graph, const std::string& path) {

@@ -23,14 +23,13 @@ constexpr int kMostLaunches = 4000;
 
 size_t storage_bytes(const ir::Program& p, int tensor) {
   const auto t = static_cast<size_t>(tensor);
-  return static_cast<size_t>(ir::physical_elements(p.layouts[t], p.graph.tensors[t].shape)) *
-         sizeof(float);
+  const ir::Tensor& of = p.graph.tensors[t];
+  return static_cast<size_t>(ir::physical_elements(p.layouts[t], of.shape) *
+                             ir::bytes_of(of.dtype));
 }
 
 std::vector<std::byte> poison(size_t bytes) {
-  std::vector<float> nan(bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
-  const auto raw = std::as_bytes(std::span(nan));
-  return {raw.begin(), raw.end()};
+  return std::vector<std::byte>(bytes, std::byte{0xFF});  // NaN in every type of real numbers
 }
 
 }  // namespace
@@ -42,7 +41,7 @@ Result<Expected> expect(const ir::Graph& graph, uint64_t seed) {
   if (!all) return all.diags();
   Result<std::vector<std::vector<double>>> bound = bounds_of(graph, out.inputs);
   if (!bound) return bound.diags();
-  out.outputs = {std::move((*all)[static_cast<size_t>(graph.outputs[0])])};
+  out.outputs = outputs_of(graph, std::move(*all));
   out.bound = std::move(*bound);
   return out;
 }
@@ -61,8 +60,10 @@ Result<runtime::BufferRange> TrialBench::buffer_of(const ir::Program& p, int ten
   const std::vector<int>& inputs = p.graph.inputs;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i] == tensor)
-      module_->write(it->second, pack(std::as_bytes(std::span(expected_->inputs[i])), sizeof(float),
-                                      p.graph.tensors[t].shape, p.layouts[t]));
+      module_->write(
+          it->second,
+          pack(bytes_from_floats(p.graph.tensors[t].dtype, expected_->inputs[i]),
+               ir::bytes_of(p.graph.tensors[t].dtype), p.graph.tensors[t].shape, p.layouts[t]));
   return it->second;
 }
 
@@ -114,9 +115,9 @@ Diags TrialBench::check(size_t i) {
   samples_[i].estimate = ran->busy[0][0];
   module_->read(output, raw);
   const std::vector<std::byte> values =
-      unpack(raw, sizeof(float), p.graph.tensors[t].shape, p.layouts[t]);
-  const Verdict v =
-      compare({floats_from_bytes(ir::DType::f32, values)}, expected_->outputs, expected_->bound);
+      unpack(raw, ir::bytes_of(p.graph.tensors[t].dtype), p.graph.tensors[t].shape, p.layouts[t]);
+  const Verdict v = compare({floats_from_bytes(p.graph.tensors[t].dtype, values)},
+                            expected_->outputs, expected_->bound);
   trials_[i].row.wrong = !v.verified;
   return {};
 }

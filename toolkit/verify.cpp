@@ -11,12 +11,6 @@ namespace {
 
 using Wide = std::vector<std::vector<double>>;
 
-Wide outputs_of(const ir::Graph& graph, Wide all) {
-  Wide out;
-  for (int id : graph.outputs) out.push_back(std::move(all[static_cast<size_t>(id)]));
-  return out;
-}
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSmallestNormal = 0x1p-126;
 constexpr double kOverflow = 0x1p128 - 0x1p103;  // from here on f32 rounds to infinity
@@ -25,6 +19,34 @@ constexpr double kOverflow = 0x1p128 - 0x1p103;  // from here on f32 rounds to i
 double in_range(double v) {
   if (std::abs(v) < kSmallestNormal) return 0;
   return std::abs(v) >= kOverflow ? std::copysign(kInfinity, v) : v;
+}
+
+// Of a type that loads and stores convert: the unit roundoff, half of the least number, and from
+// where on numbers are rounded to infinity.
+struct Stored {
+  double roundoff = 0, least = 0, overflow = kInfinity;
+};
+Stored stored_as(ir::DType t) {
+  if (t == ir::DType::f16) return {0x1p-11, 0x1p-25, 65520};
+  if (t == ir::DType::bf16) return {0x1p-8, 0x1p-134, 0x1p128 - 0x1p119};
+  return {};
+}
+
+// Of the results that the graph's nodes store: how many, and the largest roundoff and least number.
+struct Roundings {
+  double count = 0;
+  Stored worst;
+};
+Roundings roundings_of(const ir::Graph& graph) {
+  Roundings out;
+  for (const ir::Node& n : graph.nodes) {
+    const Stored s = stored_as(graph.tensors[static_cast<size_t>(n.output)].dtype);
+    if (s.roundoff <= 0) continue;
+    ++out.count;
+    out.worst.roundoff = std::max(out.worst.roundoff, s.roundoff);
+    out.worst.least = std::max(out.worst.least, s.least);
+  }
+  return out;
 }
 
 double difference_of(float found, double reference) {
@@ -55,20 +77,38 @@ int64_t wrong_values(const std::vector<float>& found, const std::vector<double>&
 
 }  // namespace
 
+Wide outputs_of(const ir::Graph& graph, Wide all) {
+  Wide out;
+  for (const int id : graph.outputs) {
+    out.push_back(std::move(all[static_cast<size_t>(id)]));
+    const double overflow = stored_as(graph.tensors[static_cast<size_t>(id)].dtype).overflow;
+    for (double& v : out.back())
+      if (std::abs(v) >= overflow) v = std::copysign(kInfinity, v);
+  }
+  return out;
+}
+
+double whole_model_limit(const ir::Graph& graph) {
+  return std::max(kWholeModelLimit, kRoundingsOfModel * roundings_of(graph).worst.roundoff);
+}
+
 Result<Wide> bounds_of(const ir::Graph& graph, const Values& inputs) {
   const std::optional<ir::Graph> magnitudes = magnitude_graph(graph);
   if (!magnitudes) return Wide();
   Result<Wide> all = ir::evaluate(*magnitudes, magnitudes_of(graph, inputs));
   if (!all) return all;
   Wide out = outputs_of(graph, std::move(*all));
-  const double terms = terms_of(graph), factor = 4 * terms * std::numeric_limits<float>::epsilon();
+  const Roundings stored = roundings_of(graph);
+  const double terms = terms_of(graph),
+               factor = 4 * terms * std::numeric_limits<float>::epsilon() +
+                        stored.count * stored.worst.roundoff,
+               least = terms * kSmallestNormal + stored.count * stored.worst.least;
   for (std::vector<double>& values : out)
-    for (double& v : values)
-      v = std::min(v * factor, std::numeric_limits<double>::max()) + terms * kSmallestNormal;
+    for (double& v : values) v = std::min(v * factor, std::numeric_limits<double>::max()) + least;
   return out;
 }
 
-Verdict compare(const Values& found, const Wide& reference, const Wide& bound) {
+Verdict compare(const Values& found, const Wide& reference, const Wide& bound, double limit) {
   Verdict v;
   v.bounded = !bound.empty();
   for (size_t t = 0; t < reference.size(); ++t) {
@@ -78,7 +118,7 @@ Verdict compare(const Values& found, const Wide& reference, const Wide& bound) {
     const double e = relative_error(found[t], reference[t]);
     v.max_relative_error = std::max(v.max_relative_error, e);
   }
-  v.verified = v.wrong == 0 && (v.bounded || v.max_relative_error < kWholeModelLimit);
+  v.verified = v.wrong == 0 && (v.bounded || v.max_relative_error < limit);
   return v;
 }
 
@@ -91,7 +131,7 @@ Result<Verdict> check_outputs(const ir::Graph& graph, const Values& inputs, cons
     if (!bounds) return bounds.diags();
     bound = std::move(*bounds);
   }
-  Verdict v = compare(outputs, outputs_of(graph, std::move(*all)), bound);
+  Verdict v = compare(outputs, outputs_of(graph, std::move(*all)), bound, whole_model_limit(graph));
   v.against = "float64 evaluation";
   return v;
 }
@@ -103,7 +143,7 @@ Result<Verdict> check_reference(const ir::Graph& graph, const std::string& path,
   Wide wide;
   for (const std::vector<float>& values : *reference)
     wide.emplace_back(values.begin(), values.end());
-  Verdict v = compare(outputs, wide, {});
+  Verdict v = compare(outputs, wide, {}, whole_model_limit(graph));
   v.against = path;
   return v;
 }

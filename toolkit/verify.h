@@ -1,10 +1,12 @@
 // Are the results correct? Compares with the float64 reference, or with another program's file.
 //
 //   max_relative_error = max|y - ref| / max|ref|, the largest over the outputs
-//   wrong              = |y - ref| > 4 K eps sum|a||b| + K 2^-126, if known (toolkit/magnitude.h)
+//   wrong              = |y - ref| > (4 K eps + R u) sum|a||b| + K 2^-126 + R s, if known
+//                        (toolkit/magnitude.h); R results are rounded to a type of unit roundoff u
+//                        and least number s when they are stored
 //
-// A whole model is verified below kWholeModelLimit; a single operator or a plan's step, if no value
-// is wrong. Special values are stated in docs/validating.md. NaN is right beside NaN alone, an
+// A whole model is verified below its limit; a single operator or a plan's step, if no value is
+// wrong. Special values are stated in docs/validating.md. NaN is right beside NaN alone, an
 // infinity beside the same one or a reference that f32 can not hold. Numbers below 2^-126 count as
 // 0, also each of the K intermediate ones.
 #pragma once
@@ -17,7 +19,9 @@
 
 namespace assay::toolkit {
 
-inline constexpr double kWholeModelLimit = 1e-3;
+inline constexpr double kWholeModelLimit = 1e-3;  // of f32,
+inline constexpr double kRoundingsOfModel = 16;   // else so many roundings of its narrowest type
+double whole_model_limit(const ir::Graph& graph);
 
 struct Verdict {
   bool verified = false;
@@ -28,11 +32,17 @@ struct Verdict {
   std::string against;   // name of the reference
 };
 
-// Values against a reference, by position; `bound` per value, empty: none known.
+// Values against a reference, by position; `bound` per value, empty: none known. `limit`: of a
+// whole model.
 Verdict compare(const Values& found, const std::vector<std::vector<double>>& reference,
-                const std::vector<std::vector<double>>& bound);
+                const std::vector<std::vector<double>>& bound, double limit = kWholeModelLimit);
 
-// 4 K eps sum|a||b| + K 2^-126 per value of the graph's outputs; empty when no bound is known.
+// The graph's outputs among the values of all its tensors; infinite where their type holds no such
+// number.
+std::vector<std::vector<double>> outputs_of(const ir::Graph& graph,
+                                            std::vector<std::vector<double>> all);
+
+// The bound above, per value of the graph's outputs; empty when none is known.
 Result<std::vector<std::vector<double>>> bounds_of(const ir::Graph& graph, const Values& inputs);
 
 // Against ir::evaluate of the bundle's graph. Errors: those of evaluate; the bundle was read

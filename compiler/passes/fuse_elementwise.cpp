@@ -115,6 +115,7 @@ void scale_behind(ir::Graph& g, int product, const ir::Read& factor, ScalarOp op
   const int rank = ir::spatial_count(g, p);
   ir::Tensor sum = g.tensors[static_cast<size_t>(p.output)];
   sum.name += "_unscaled";
+  sum.dtype = ir::accumulation_of(sum.dtype);
   ir::Node scale;
   scale.name = g.tensors[static_cast<size_t>(p.output)].name + "_scale";
   scale.op = op == ScalarOp::div ? "div" : "mul";

@@ -18,7 +18,9 @@ bool is_elementwise_on(const ir::Graph& g, const ir::Node& last, const ir::Node&
     return false;
   const auto& a = g.tensors[static_cast<size_t>(last.output)];
   const auto& b = g.tensors[static_cast<size_t>(next.output)];
-  if (a.shape != b.shape || a.dtype != b.dtype) return false;
+  // The value stays in a register, of the type that both compute in.
+  if (a.shape != b.shape || ir::accumulation_of(a.dtype) != ir::accumulation_of(b.dtype))
+    return false;
   for (const ir::Read& r : next.reads)
     if (r.tensor == last.output && !is_identity(g, r)) return false;
   return true;

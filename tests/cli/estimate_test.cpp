@@ -69,19 +69,19 @@ TEST(Estimate, WarmInputsAreFaster) {
   EXPECT_LT(seconds_of(warm), 0.9 * seconds_of(op));
 }
 
-TEST(Estimate, AssaysOwnProgramsComputeF32) {
+TEST(Estimate, AssaysOwnProgramsComputeF32AndStoreHalfOfIt) {
   const Outcome own = run_assay({"estimate", "--op", "relu n=100000", "--profile", kProfile,
                                  "--software", "assay", "--format", "json"});
   EXPECT_EQ(own.code, 0) << own.err;
   EXPECT_TRUE(Json::parse(own.out).at("printable").get<bool>());
-  const Outcome f16 = run_assay(
-      {"estimate", "--op", "relu n=100000 type=f16", "--profile", kProfile, "--software", "assay"});
-  EXPECT_EQ(f16.code, 2);
-  EXPECT_THAT(f16.err, HasSubstr("kernels compute f32, not f16"));
-  const Outcome compiled = run_assay(
-      {"compile", "--op", "relu n=100 type=bf16", "--profile", kProfile, "-o", "nowhere"});
+  const Outcome f16 = run_assay({"estimate", "--op", "relu n=100000 type=f16", "--profile",
+                                 kProfile, "--software", "assay", "--format", "json"});
+  EXPECT_EQ(f16.code, 0) << f16.err;
+  EXPECT_EQ(Json::parse(f16.out)["operators"][0]["type"], "f16");
+  const Outcome compiled =
+      run_assay({"compile", "--op", "relu n=100 type=i8", "--profile", kProfile, "-o", "nowhere"});
   EXPECT_EQ(compiled.code, 2);
-  EXPECT_THAT(compiled.err, HasSubstr("kernels compute f32, not bf16"));
+  EXPECT_THAT(compiled.err, HasSubstr("kernels compute f32, f16 and bf16, not i8"));
 }
 
 TEST(Estimate, RefusesWhatItCanNotMean) {

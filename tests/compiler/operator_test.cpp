@@ -146,5 +146,37 @@ TEST(Operators, Reductions) {
     EXPECT_NEAR(c.out[j], d(c.in[0][j]) + d(c.in[0][7 + j]) + d(c.in[0][14 + j]), 1e-12);
 }
 
+// 0.1 in f16 is 0x2E66, in bf16 0x3DCD.
+TEST(Operators, ATypeNarrowsConstantsAndKeepsPositions) {
+  for (const auto& [type, bits] : {std::pair{"f16", 0x2E66}, std::pair{"bf16", 0x3DCD}}) {
+    ir::Graph g;
+    g.name = "rows";
+    g.tensors = {{"table", ir::DType::f32, {4, 2}, 0},
+                 {"at", ir::DType::f32, {3}, -1},
+                 {"out", ir::DType::f32, {3, 2}, -1}};
+    const std::vector<float> table(8, 0.1F);
+    const auto raw = std::as_bytes(std::span(table));
+    g.constants = {{{raw.begin(), raw.end()}}};
+    ir::Node n{"rows", "gather", {{"i", 3}, {"j", 2}}, 2, {}, {}, ir::Combiner::none};
+    ir::Read row{0, {ir::Index{}, ir::variable(1)}, false, 0};
+    row.lookup = ir::Lookup{0, 1};
+    n.reads = {row, {1, {ir::variable(0)}, false, 0}};
+    n.body = ir::read(0);
+    g.nodes = {n};
+    g.inputs = {1};
+    g.outputs = {2};
+    ASSERT_TRUE(compiler::give_type(g, type).empty());
+    EXPECT_EQ(ir::name_of(g.tensors[0].dtype), type);
+    EXPECT_EQ(ir::name_of(g.tensors[2].dtype), type);
+    EXPECT_EQ(g.tensors[1].dtype, ir::DType::f32) << "positions stay whole";
+    EXPECT_EQ(g.inputs, std::vector<int>{1}) << "weights stay constant";
+    const std::vector<std::byte>& bytes =
+        g.constants[static_cast<size_t>(g.tensors[0].constant)].bytes;
+    ASSERT_EQ(bytes.size(), 16U);
+    for (size_t k = 0; k < bytes.size(); k += 2)
+      EXPECT_EQ(std::to_integer<int>(bytes[k]) | std::to_integer<int>(bytes[k + 1]) << 8, bits);
+  }
+}
+
 }  // namespace
 }  // namespace assay::test

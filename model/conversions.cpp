@@ -1,0 +1,45 @@
+#include "model/conversions.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace assay::model {
+namespace {
+
+int staged_tensor(const ir::Program& p, size_t staging) {
+  return p.graph.nodes[0].reads[static_cast<size_t>(p.staging[staging].read)].tensor;
+}
+
+}  // namespace
+
+ir::DType type_of_buffer(const ir::Program& p, size_t buffer) {
+  const std::vector<int> arguments = ir::arguments_of(p);
+  const int tensor =
+      buffer < arguments.size()
+          ? arguments[buffer]
+          : staged_tensor(p, std::min(buffer - arguments.size(), p.staging.size() - 1));
+  return p.graph.tensors[static_cast<size_t>(tensor)].dtype;
+}
+
+lower::Counts with_conversions(const ir::Program& p, lower::Counts counts) {
+  const std::vector<int> arguments = ir::arguments_of(p);
+  double all = 0;
+  for (size_t b = 0; b < std::min(counts.buffers.size(), arguments.size() + p.staging.size());
+       ++b) {
+    const ir::DType type = type_of_buffer(p, b);
+    if (ir::accumulation_of(type) == type) continue;
+    const lower::AccessCount& a = counts.buffers[b];
+    const double lanes = p.vector_width,
+                 loads = a.vector_loads + a.splats + a.gathered_lanes / lanes,
+                 stores = a.vector_stores + a.scattered_lanes / lanes;
+    bool copied = false;
+    for (size_t s = 0; b < arguments.size() && s < p.staging.size(); ++s)
+      copied = copied || staged_tensor(p, s) == arguments[b];
+    all += b >= arguments.size() ? loads : copied ? stores : loads + stores;
+  }
+  counts.simple += all;
+  return counts;
+}
+
+}  // namespace assay::model

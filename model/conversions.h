@@ -1,0 +1,16 @@
+// Conversions between the type that a tensor is stored as and the one that is computed in: an
+// instruction for each load and store of it.
+#pragma once
+
+#include "ir/program.h"
+#include "lower/count.h"
+
+namespace assay::model {
+
+// The type of a buffer of the program's kernel: its arguments in order, then its staged copies.
+ir::DType type_of_buffer(const ir::Program& p, size_t buffer);
+
+// Counts with an operation for each conversion. Copies of staged operands convert nothing.
+lower::Counts with_conversions(const ir::Program& p, lower::Counts counts);
+
+}  // namespace assay::model
