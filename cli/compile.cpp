@@ -12,6 +12,7 @@
 #include "cli/model_options.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
+#include "toolkit/model_type.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -38,6 +39,11 @@ void declare(Options& options, Request& r) {
       .required();
   options.add_option("--api", r.compile.api, "api of the profile (default: its first)")
       .type_name("NAME");
+  options
+      .add_option("--type", r.compile.type,
+                  "of a model's values (default: its own; any: f32 if need be)")
+      .type_name("TYPE")
+      .one_of({"f32", "f16", "bf16", "any"});
   declare_shapes(options, r.shapes);
   options.add_option("--keep", r.compile.keep, "programs per operator that are counted exactly")
       .type_name("N")
@@ -61,6 +67,9 @@ Result<toolkit::Bundle> compile(Request& r, const Context& context) {
     return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
   if (!r.model.empty() && !r.op.empty())
     return error("MODEL.onnx and --op are both given", "give one of them");
+  if (!r.op.empty() && !r.compile.type.empty())
+    return error("--type is for models: an operator says its own",
+                 fmt::format("--op '{} type={}'", r.op, r.compile.type));
   if (!r.op.empty() && !r.shapes.dims.empty())
     return error("--dim is for models: an operator says its own extents");
   if (!r.op.empty() && !r.shapes.shapes.empty())
@@ -76,6 +85,11 @@ Result<toolkit::Bundle> compile(Request& r, const Context& context) {
   r.compile.progress = progress.callback();
   r.compile.cancel = context.cancel;
   r.compile.build = !r.no_build;
+  if (r.op.empty()) {
+    const Diags effect = toolkit::effect_of_type(r.model, *model, r.compile);
+    if (has_error(effect)) return effect;
+    model->notes.insert(model->notes.end(), effect.begin(), effect.end());
+  }
   Result<toolkit::Bundle> bundle =
       toolkit::compile_bundle(std::move(model->graph), *profile, r.compile);
   if (bundle) bundle->notes.insert(bundle->notes.begin(), model->notes.begin(), model->notes.end());
@@ -90,6 +104,7 @@ Json to_json(const Diags& notes) {
 
 Json to_json(const toolkit::Bundle& b, const std::string& directory) {
   return {{"model", b.plan.name},
+          {"type", toolkit::types_of(b.graph)},
           {"bundle", directory},
           {"profile", b.profile.name},
           {"api", b.api},
@@ -107,7 +122,8 @@ Json to_json(const toolkit::Bundle& b, const std::string& directory) {
 }
 
 void print_text(const toolkit::Bundle& b, const std::string& directory) {
-  fmt::print("{} for {} ({})\n", b.plan.name, b.profile.name, b.api.empty() ? "no api" : b.api);
+  fmt::print("{} ({}) for {} ({})\n", b.plan.name, toolkit::types_of(b.graph), b.profile.name,
+             b.api.empty() ? "no api" : b.api);
   fmt::print("  {} steps from {} distinct programs; arena {}, weights {}\n", b.plan.steps.size(),
              b.plan.programs.size(), bytes(static_cast<double>(b.plan.arena_bytes)),
              bytes(static_cast<double>(b.plan.weights_bytes)));

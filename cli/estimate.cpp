@@ -13,6 +13,7 @@
 #include "toolkit/estimate_json.h"
 #include "toolkit/estimate_operators.h"
 #include "toolkit/factors.h"
+#include "toolkit/model_type.h"
 #include "toolkit/simulate.h"
 
 namespace assay::cli {
@@ -148,7 +149,8 @@ Result<std::vector<Line>> estimate_one(const Request& r,
   Result<GraphEstimate> estimate = estimator.estimate_typed(model->graph, r.type);
   if (!estimate) return estimate.diags();
   estimate->notes.insert(estimate->notes.begin(), model->notes.begin(), model->notes.end());
-  return std::vector<Line>{{r.model, r.type.empty() ? "f32" : r.type, std::move(*estimate)}};
+  return std::vector<Line>{
+      {r.model, r.type.empty() ? toolkit::types_of(model->graph) : r.type, std::move(*estimate)}};
 }
 
 // Launches and caches are those of the measurements, where no others are asked for.

@@ -182,7 +182,7 @@ void print_text(const toolkit::Summary& s) {
     rows.push_back(
         row(o.label, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
   rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, "", s.calibrated));
-  fmt::print("{} on {}\n{}", s.model, s.device, table(rows));
+  fmt::print("{} ({}) on {}\n{}", s.model, s.type, s.device, table(rows));
   for (const std::string& line : s.inputs) fmt::print("{}\n", line);
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
              duration(s.measured.high), duration(s.plan_s),

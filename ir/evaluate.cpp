@@ -375,9 +375,9 @@ Diags faults_of(const Graph& g, std::span<const std::vector<float>> inputs) {
   return diags;
 }
 
-}  // namespace
-
-Result<Values> evaluate(const Graph& g, std::span<const std::vector<float>> inputs) {
+template <class Store>
+Result<Values> evaluate_nodes(const Graph& g, std::span<const std::vector<float>> inputs,
+                              Store store) {
   if (Diags diags = faults_of(g, inputs); has_error(diags)) return diags;
   Values values(g.tensors.size());
   for (size_t i = 0; i < g.tensors.size(); ++i)
@@ -385,8 +385,24 @@ Result<Values> evaluate(const Graph& g, std::span<const std::vector<float>> inpu
       values[i] = doubles_of(g.tensors[i].dtype, g.constants[static_cast<size_t>(id)].bytes);
   for (size_t i = 0; i < inputs.size(); ++i)
     values[static_cast<size_t>(g.inputs[i])].assign(inputs[i].begin(), inputs[i].end());
-  for (const Node& n : g.nodes) run_node(g, n, values);
+  for (const Node& n : g.nodes) {
+    run_node(g, n, values);
+    store(g.tensors[static_cast<size_t>(n.output)], values[static_cast<size_t>(n.output)]);
+  }
   return values;
+}
+
+}  // namespace
+
+Result<Values> evaluate(const Graph& g, std::span<const std::vector<float>> inputs) {
+  return evaluate_nodes(g, inputs, [](const Tensor&, std::vector<double>&) {});
+}
+
+Result<Values> evaluate_stored(const Graph& g, std::span<const std::vector<float>> inputs) {
+  return evaluate_nodes(g, inputs, [](const Tensor& t, std::vector<double>& values) {
+    if (t.dtype == DType::f16 || t.dtype == DType::bf16)
+      for (double& v : values) v = rounded(t.dtype, v);
+  });
 }
 
 }  // namespace assay::ir

@@ -183,6 +183,10 @@ Diags verify(const Graph& g);
 Result<std::vector<std::vector<double>>> evaluate(const Graph& g,
                                                   std::span<const std::vector<float>> inputs);
 
+// The same with every result of type f16 or bf16 rounded to it before it is read.
+Result<std::vector<std::vector<double>>> evaluate_stored(
+    const Graph& g, std::span<const std::vector<float>> inputs);
+
 // Canonical text; parse(print(g)) == g except for constants' bytes, which are named by their hash
 // and size (`attach` them with Graph::constants afterwards).
 std::string print_graph(const Graph& g);

@@ -11,6 +11,7 @@
 #include "lower/lower.h"
 #include "support/quantity.h"
 #include "toolkit/devices.h"
+#include "toolkit/model_type.h"
 #include "toolkit/packing.h"
 #include "toolkit/profiles.h"
 
@@ -170,6 +171,7 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
                               const CompileOptions& options) {
   const Result<hwdesc::Target> target = target_of(profile, options.api);
   if (!target) return target.diags();
+  const Diags notes = options.type == "any" ? widen(graph, *target) : Diags{};
   const auto start = std::chrono::steady_clock::now();
   Result<compiler::Compiled> compiled = choose_programs(graph, *target, options);
   if (!compiled) return compiled.diags();
@@ -184,6 +186,7 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
   bundle.weights = pack_weights(bundle.plan, compiled->constants);
   const Diags diags = add_kernels(bundle, *target, options);
   if (!diags.empty()) return diags;
+  bundle.notes.insert(bundle.notes.begin(), notes.begin(), notes.end());
   return bundle;
 }
 

@@ -16,6 +16,9 @@ struct CompileOptions {
   std::string api;                                     // of the profile; "": its first
   std::map<std::string, int64_t> dims;                 // values of symbolic dimensions
   std::map<std::string, std::vector<int64_t>> shapes;  // of a model's inputs
+  // Of a model's values: f32, f16 or bf16; any: as the model says, in f32 where the api stores no
+  // such type; "": as the model says.
+  std::string type;
   // Best programs per operator that are lowered, so that their counts are exact.
   int keep = compiler::Options{}.keep;
   bool build = true;      // run the kernel compiler now if a device here runs this api
@@ -33,6 +36,10 @@ struct Model {
 // `matmul m=1000 n=777 k=513`. Errors: the importer's; a file of weights that can not be read or
 // lies outside of the model's folder.
 Result<Model> read_model(const std::string& path, const CompileOptions& options);
+
+// What `options.type` changes in the model's outputs, as notes; none when it narrows nothing.
+// Errors: those of read_model; an evaluation that is too large is a note.
+Diags effect_of_type(const std::string& path, const Model& typed, const CompileOptions& options);
 Result<ir::Graph> operator_model(const std::string& text);
 std::vector<std::string> operator_names();
 

@@ -5,6 +5,7 @@
 #include "compiler/import/import_onnx.h"
 #include "support/files/files.h"
 #include "toolkit/compile.h"
+#include "toolkit/model_type.h"
 
 namespace assay::toolkit {
 namespace {
@@ -47,12 +48,27 @@ Result<Model> read_model(const std::string& path, const CompileOptions& options)
   import::OnnxOptions o;
   o.dims = options.dims;
   o.shapes = options.shapes;
+  if (options.type != "any") o.type = ir::parse_dtype(options.type);
   o.external_file = [&](const std::string& location) { return files(location); };
   Model model;
   Result<ir::Graph> graph = import::import_onnx(*bytes, path, o, &model.notes);
   if (!graph) return graph.diags();
   model.graph = std::move(*graph);
   return model;
+}
+
+Diags effect_of_type(const std::string& path, const Model& typed, const CompileOptions& options) {
+  if (options.type != "f16" && options.type != "bf16") return {};
+  CompileOptions as_given = options;
+  as_given.type = "";
+  const Result<Model> exact = read_model(path, as_given);
+  if (!exact) return exact.diags();
+  report(options.progress, 0, 1, "evaluating the model in " + options.type);
+  const auto errors = errors_of_type(exact->graph, typed.graph);
+  if (errors) return notes_of(*errors, options.type);
+  Diags notes = errors.diags();
+  for (Diag& d : notes) d.severity = Severity::note;
+  return notes;
 }
 
 }  // namespace assay::toolkit

@@ -4,6 +4,7 @@
 
 #include "model/machine.h"
 #include "simulator/estimate.h"
+#include "toolkit/model_type.h"
 #include "toolkit/profiles.h"
 #include "toolkit/simulate.h"
 
@@ -55,6 +56,7 @@ Summary summarize(const Bundle& bundle, const RunResult& run, const std::optiona
                   const Calibration* calibration) {
   Summary s;
   s.model = bundle.plan.name;
+  s.type = types_of(bundle.graph);
   s.device = run.device;
   s.verdict = verdict;
   s.predicted_s = bundle.total.seconds;
@@ -114,7 +116,7 @@ Json to_json(const Summary& s) {
     if (o.calibrated) operators.back()["calibrated"] = to_json(*o.calibrated);
     if (o.as_it_ran) operators.back()["as_it_ran"] = to_json(*o.as_it_ran);
   }
-  Json out = {{"model", s.model}, {"device", s.device}};
+  Json out = {{"model", s.model}, {"type", s.type}, {"device", s.device}};
   if (!s.inputs.empty()) out["inputs"] = s.inputs;
   out["verified"] = s.verdict ? Json(s.verdict->verified) : Json(nullptr);
   out["max_relative_error"] =

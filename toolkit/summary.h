@@ -29,7 +29,7 @@ struct RecordedSummary {
 };
 
 struct Summary {
-  std::string model, device;
+  std::string model, device, type;  // types_of the model
   std::vector<std::string> inputs;  // what was drawn (describe_inputs); empty: they were given
   std::optional<Verdict> verdict;   // nullopt: not checked
   double predicted_s = 0, low_s = 0, high_s = 0;

@@ -36,8 +36,9 @@ int with_bias(Context& c, int x, int bias);
 // exp(x - max) / sum(exp(x - max)). With `empty_rows`, a row of minus infinities gives zeros.
 int softmax(Context& c, int x, const std::vector<size_t>& axes, bool empty_rows = false);
 
-// The nearest values that f16 or bf16 holds, halves to the even one; elements stay f32 at run time.
-int rounded_to(Context& c, int x, ir::DType t);
+// The nearest values that `t`, f16 or bf16, holds, halves to the even one, as values of type
+// `kept`.
+int rounded_to(Context& c, int x, ir::DType t, ir::DType kept);
 
 // Normalisation by the statistics over `axes`; scale and bias are broadcast, -1: none. The
 // statistics are bound to those outputs of the ONNX node, -1: none.

@@ -189,6 +189,12 @@ void Context::bind(int output, int id) {
   define(name, id);
 }
 
+std::vector<int> Context::values() const {
+  std::vector<int> out;
+  for (const auto& [name, tensor] : values_) out.push_back(tensor);
+  return out;
+}
+
 std::optional<int> Context::value(const std::string& name) const {
   const auto found = values_.find(name);
   return found == values_.end() ? std::nullopt : std::optional(found->second);

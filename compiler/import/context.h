@@ -98,6 +98,7 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   // Names of values, for the driver.
   std::optional<int> value(const std::string& name) const;
   void define(const std::string& name, int tensor) { values_[name] = tensor; }
+  std::vector<int> values() const;  // tensors that have such names
   void rename(int tensor, const std::string& name);
   std::string unique(const std::string& name);
   const OnnxOptions& options() const { return options_; }

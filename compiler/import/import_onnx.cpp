@@ -39,7 +39,12 @@ Result<ir::Graph> Importer::run() {
 }
 
 Result<ir::Graph> Importer::finish() {
-  prune(c_.graph);
+  const std::vector<int> renamed = prune(c_.graph);
+  std::vector<char> is_value(c_.graph.tensors.size(), 0);
+  for (const int id : c_.values())
+    if (const int now = renamed[static_cast<size_t>(id)]; now >= 0)
+      is_value[static_cast<size_t>(now)] = 1;
+  for (Diag& d : store_as(c_.graph, is_value, options_.type)) note(d.message, d.hint);
   for (Diag& d : narrow(c_.graph))
     if (d.severity == Severity::note)
       note(d.message, d.hint);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,11 +36,13 @@ struct OnnxOptions {
   std::map<std::string, std::vector<int64_t>> shapes;  // of inputs whose shape is not fixed
   ExternalFile external_file;                          // empty: weights in files are refused
   int64_t max_constant_bytes = int64_t{1} << 32;  // of all constants together, folded ones included
-  double max_fold_points = 4e9;                   // points evaluated to fold one ONNX node
+  // Of the values that are floating-point numbers; none: as the model says.
+  std::optional<ir::DType> type = {};
+  double max_fold_points = 4e9;  // points evaluated to fold one ONNX node
 };
 
 // `file` is only a name for messages. Errors: all that were found, not the first. `notes` gets what
-// is computed otherwise than the model says: an unknown opset, types that are computed in f32.
+// is computed otherwise than the model says: an unknown opset, f64 in f32.
 Result<ir::Graph> import_onnx(std::span<const std::byte> bytes, std::string_view file,
                               const OnnxOptions& options = {}, Diags* notes = nullptr);
 

@@ -37,23 +37,26 @@ std::optional<double> beyond(const ir::Scalar& s) {
   return std::nullopt;
 }
 
-// Types that programs do not compute in, by the values that inputs hold and nodes write.
+bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
+bool is_real(DType t) { return is_half(t) || t == DType::f32 || t == DType::f64; }
+
+// f64 is not kept: by the values that inputs hold and nodes write.
 void add_notes(const ir::Graph& g, Diags& to) {
-  for (const DType t : {DType::f64, DType::f16, DType::bf16}) {
-    std::vector<const ir::Tensor*> of;
-    for (const ir::Tensor& tensor : g.tensors)
-      if (tensor.dtype == t && tensor.constant < 0) of.push_back(&tensor);
-    if (of.empty()) continue;
-    const auto is_input = [&](int id) { return g.tensors[static_cast<size_t>(id)].dtype == t; };
-    Diag note = error(fmt::format("{} of type {}, such as {}, {} computed in f32{}",
-                                  of.size() == 1 ? "1 value" : fmt::format("{} values", of.size()),
-                                  ir::name_of(t), of.front()->name, of.size() == 1 ? "is" : "are",
-                                  std::any_of(g.inputs.begin(), g.inputs.end(), is_input)
-                                      ? "; inputs of this type are given in f32"
-                                      : ""));
-    note.severity = Severity::note;
-    to.push_back(std::move(note));
-  }
+  std::vector<const ir::Tensor*> of;
+  for (const ir::Tensor& tensor : g.tensors)
+    if (tensor.dtype == DType::f64 && tensor.constant < 0) of.push_back(&tensor);
+  if (of.empty()) return;
+  const auto is_input = [&](int id) {
+    return g.tensors[static_cast<size_t>(id)].dtype == DType::f64;
+  };
+  Diag note = error(fmt::format("{} of type f64, such as {}, {} computed in f32{}",
+                                of.size() == 1 ? "1 value" : fmt::format("{} values", of.size()),
+                                of.front()->name, of.size() == 1 ? "is" : "are",
+                                std::any_of(g.inputs.begin(), g.inputs.end(), is_input)
+                                    ? "; inputs of this type are given in f32"
+                                    : ""));
+  note.severity = Severity::note;
+  to.push_back(std::move(note));
 }
 
 void narrow_constant(const ir::Tensor& t, std::vector<std::byte>& bytes, Diags& faults) {
@@ -69,7 +72,44 @@ void narrow_constant(const ir::Tensor& t, std::vector<std::byte>& bytes, Diags& 
   bytes = ir::bytes_of_doubles(DType::f32, ir::doubles_of(t.dtype, bytes));
 }
 
+// Does rounding to f16 or bf16 make an infinity of a number?
+bool is_beyond(DType t, const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [&](double v) {
+    return std::isfinite(v) && !std::isfinite(ir::rounded(t, v));
+  });
+}
+
+// The type to store a constant in, for values of type `t`.
+DType constant_type(const ir::Graph& g, const ir::Tensor& of, DType t, Diags& notes) {
+  if (!is_half(t) || of.dtype == t) return t;
+  if (ir::elements(of) == 1) return DType::f32;
+  const auto id = static_cast<size_t>(of.constant);
+  if (!is_beyond(t, ir::doubles_of(of.dtype, g.constants[id].bytes))) return t;
+  Diag note = error(fmt::format("value {} holds numbers beyond the range of {}; it stays f32",
+                                of.name, ir::name_of(t)));
+  note.severity = Severity::note;
+  notes.push_back(std::move(note));
+  return DType::f32;
+}
+
 }  // namespace
+
+Diags store_as(ir::Graph& g, const std::vector<char>& is_value, std::optional<DType> wanted) {
+  Diags notes;
+  for (size_t i = 0; i < g.tensors.size(); ++i) {
+    ir::Tensor& t = g.tensors[i];
+    if (!is_real(t.dtype)) continue;
+    DType to = is_value[i] == 0 && t.constant < 0 ? DType::f32 : wanted.value_or(t.dtype);
+    if (to == DType::f64 || (is_value[i] == 0 && t.dtype == DType::f64)) continue;  // see narrow
+    if (t.constant >= 0) {
+      to = constant_type(g, t, to, notes);
+      std::vector<std::byte>& bytes = g.constants[static_cast<size_t>(t.constant)].bytes;
+      if (to != t.dtype) bytes = ir::bytes_of_doubles(to, ir::doubles_of(t.dtype, bytes));
+    }
+    t.dtype = to;
+  }
+  return notes;
+}
 
 Diags narrow(ir::Graph& g) {
   Diags diags;
@@ -79,7 +119,7 @@ Diags narrow(ir::Graph& g) {
                   [&](int id) { return ir::is_integer(type_of(id)); }))
     for (const int id : g.inputs) g.input_types.push_back(type_of(id));
   for (ir::Tensor& t : g.tensors) {
-    if (t.dtype == DType::f32) continue;
+    if (t.dtype == DType::f32 || is_half(t.dtype)) continue;
     if (t.constant >= 0)
       narrow_constant(t, g.constants[static_cast<size_t>(t.constant)].bytes, diags);
     t.dtype = DType::f32;

@@ -1,5 +1,5 @@
-// Cast and CastLike: of constants exactly, else as a formula on f32 elements. Types that hold fewer
-// digits round.
+// Cast and CastLike: of constants exactly, else as a formula on f32 elements. Stores to types that
+// hold fewer digits round.
 #include <algorithm>
 
 #include "compiler/import/compose.h"
@@ -39,13 +39,25 @@ bool holds(DType to, DType from) {
   return to == DType::f16 && (from == DType::i8 || from == DType::u8);
 }
 
+// A value that a cast narrows to f16 or bf16 is rounded when it is stored; handed over in a
+// register it may keep its digits. Another cast behind it asks for the rounding itself, so it is
+// computed.
+int cast_operand(Context& c) {
+  const int x = c.input(0), producer = ir::producer_of(c.graph, x);
+  const DType from = c.tensor(x).dtype;
+  if (!is_half(from) || producer < 0) return x;
+  const ir::Node& n = c.graph.nodes[static_cast<size_t>(producer)];
+  if (n.op != "cast" || holds(from, c.tensor(n.reads[0].tensor).dtype)) return x;
+  return rounded_to(c, n.reads[0].tensor, from, DType::f32);
+}
+
 void cast(Context& c, DType to) {
-  const int x = c.input(0);
+  if (to == c.tensor(c.input(0)).dtype) return c.bind(0, c.input(0));
+  const int x = cast_operand(c);
   const DType from = c.tensor(x).dtype;
   if (to == from) return c.bind(0, x);
   if (is_empty(c.shape(x))) return c.bind(0, c.add_empty(to, c.shape(x)));
   if (c.is_constant(x)) return cast_bytes(c, x, to);
-  if (!holds(to, from)) return c.bind(0, rounded_to(c, x, to));
   Expression e = pointwise("cast", c.shape(x), to);
   e.reads = {plain_read(x, identity_index(c.shape(x).size()))};
   e.body = ir::read(0);

@@ -17,7 +17,7 @@ std::vector<bool> needed_tensors(const ir::Graph& g) {
 
 }  // namespace
 
-void prune(ir::Graph& g) {
+std::vector<int> prune(ir::Graph& g) {
   std::vector<bool> needed = needed_tensors(g);
   std::erase_if(g.nodes, [&](const ir::Node& n) { return !needed[static_cast<size_t>(n.output)]; });
   for (int id : g.inputs)
@@ -43,6 +43,7 @@ void prune(ir::Graph& g) {
   }
   g.tensors = std::move(tensors);
   g.constants = std::move(constants);
+  return renamed;
 }
 
 }  // namespace assay::import

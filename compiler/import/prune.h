@@ -1,10 +1,13 @@
 // Drops nodes that no output needs, then tensors and constants that nothing names, and renumbers.
 #pragma once
 
+#include <vector>
+
 #include "ir/graph.h"
 
 namespace assay::import {
 
-void prune(ir::Graph& g);
+// Per tensor its new number, -1: dropped.
+std::vector<int> prune(ir::Graph& g);
 
 }  // namespace assay::import

@@ -1,4 +1,4 @@
-// Rounding to a narrower floating-point type, the value kept in f32.
+// Rounding to a narrower floating-point type, the value kept in a wider one.
 //
 //   r = u round(x / u),  u = 2^(k - digits),  2^k <= |x| < 2^(k + 1)
 //
@@ -60,13 +60,13 @@ Scalar limited(const Narrow& n, const Scalar& x, Scalar inside) {
 
 }  // namespace
 
-int rounded_to(Context& c, int x, ir::DType t) {
+int rounded_to(Context& c, int x, ir::DType t, ir::DType kept) {
   const Narrow n = narrow_of(t);
   const Shape shape = c.shape(x);
   const bool wide = n.high - n.low > 2 * kStep;  // scaled first, so that the tree stays small
   const int scale = wide ? coarse_scale(c, x, n, 1) : -1,
             inverse = wide ? coarse_scale(c, x, n, -1) : -1;
-  Expression e = pointwise("round", shape, t);
+  Expression e = pointwise("round", shape, kept);
   e.reads = {plain_read(x, identity_index(shape.size()))};
   for (const int tensor : {scale, inverse})
     if (tensor >= 0) e.reads.push_back(plain_read(tensor, identity_index(shape.size())));
