@@ -122,8 +122,9 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
 void check_types(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
   for (const ir::Tensor& t : p.graph.tensors) {
     const std::string type(ir::name_of(t.dtype));
-    const bool printed = !target.dialect.known || std::ranges::find(target.dialect.dtypes, type) !=
-                                                      target.dialect.dtypes.end();
+    const bool printed =
+        t.dtype == ir::DType::f32 || !target.dialect.known ||
+        std::ranges::find(target.dialect.dtypes, type) != target.dialect.dtypes.end();
     if (ir::accumulation_of(t.dtype) != ir::DType::f32)
       out.push_back(error(p.name + ": tensor " + t.name + " is " + type +
                           "; kernels are generated for f32, f16 and bf16"));

@@ -289,9 +289,10 @@ void TileBody::emit_prefetch(const Place& place, const std::vector<int64_t>& red
       const ir::Value v = read_anchor(read, place, offset, pt.count, out);
       const std::optional<int64_t> stride =
           v.op == ir::ValueOp::load ? ir::stride_of(v.index, step) : std::nullopt;
+      if (!stride) continue;  // it is no plain load
       const int64_t line =
           s_.line_bytes / ir::bytes_of(s_.kernel.buffers[static_cast<size_t>(v.id)].dtype);
-      if (!stride || (last && shares_line(*last, v.index, line))) continue;
+      if (last && shares_line(*last, v.index, line)) continue;
       append(out, ir::Prefetch{v.id, v.index + *stride * s_.p.prefetch});
       last = v.index;
     }

@@ -15,11 +15,11 @@ int staged_tensor(const ir::Program& p, size_t staging) {
 
 ir::DType type_of_buffer(const ir::Program& p, size_t buffer) {
   const std::vector<int> arguments = ir::arguments_of(p);
-  const int tensor =
-      buffer < arguments.size()
-          ? arguments[buffer]
-          : staged_tensor(p, std::min(buffer - arguments.size(), p.staging.size() - 1));
-  return p.graph.tensors[static_cast<size_t>(tensor)].dtype;
+  const auto type = [&](int tensor) { return p.graph.tensors[static_cast<size_t>(tensor)].dtype; };
+  if (buffer < arguments.size()) return type(arguments[buffer]);
+  if (buffer - arguments.size() < p.staging.size())
+    return type(staged_tensor(p, buffer - arguments.size()));
+  return ir::accumulation_of(type(p.graph.outputs[0]));
 }
 
 lower::Counts with_conversions(const ir::Program& p, lower::Counts counts) {

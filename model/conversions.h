@@ -7,7 +7,8 @@
 
 namespace assay::model {
 
-// The type of a buffer of the program's kernel: its arguments in order, then its staged copies.
+// The type of a buffer of the program's kernel: its arguments in order, then its staged copies,
+// then what it keeps for itself.
 ir::DType type_of_buffer(const ir::Program& p, size_t buffer);
 
 // Counts with an operation for each conversion. Copies of staged operands convert nothing.

@@ -70,7 +70,8 @@ Diags widen(ir::Graph& graph, const hwdesc::Target& target) {
   int64_t widened = 0;
   const auto stores = [&](ir::DType t) {
     const std::vector<std::string>& all = target.dialect.dtypes;
-    return !target.dialect.known || ir::accumulation_of(t) != ir::DType::f32 ||
+    return t == ir::DType::f32 || !target.dialect.known ||
+           ir::accumulation_of(t) != ir::DType::f32 ||
            std::find(all.begin(), all.end(), ir::name_of(t)) != all.end();
   };
   for (ir::Tensor& t : graph.tensors) {

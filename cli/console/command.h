@@ -28,7 +28,7 @@ struct Command {
   std::string_view name;         // `run`, `profile show`; "": of a program without commands
   std::string_view summary;      // one line
   std::string_view arguments;    // after the name in the usage line
-  std::string_view examples[2];  // after the program's name
+  std::string_view examples[2];  // after the program's name; the second may be empty
   ExitCode (*run)(const Command& self, std::span<const std::string> arguments,
                   const Context& context);
   std::string_view program = "assay";

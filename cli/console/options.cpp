@@ -132,7 +132,7 @@ std::string Options::help() const {
   }
   out += "\nexamples:\n";
   for (std::string_view example : command_.examples)
-    out += fmt::format("  {} {}\n", command_.program, example);
+    if (!example.empty()) out += fmt::format("  {} {}\n", command_.program, example);
   return out;
 }
 

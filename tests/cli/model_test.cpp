@@ -74,9 +74,30 @@ TEST_F(Models, NotesOfTheImport) {
   EXPECT_THAT(future.err, HasSubstr("m.onnx: note: opset 99 is newer than "));
   const Outcome half = compile(relu_of({8}, 13, onnx::TensorProto::FLOAT16), {"--format", "json"});
   EXPECT_EQ(half.code, 0);
-  EXPECT_THAT(half.err, HasSubstr("note: 2 values of type f16, such as x, are computed in f32"));
-  EXPECT_THAT(nlohmann::json::parse(half.out)["notes"][0].get<std::string>(),
-              HasSubstr("2 values of type f16"));
+  EXPECT_EQ(half.err, "");
+  EXPECT_EQ(nlohmann::json::parse(half.out)["type"], "f16");
+  const Outcome wide = compile(relu_of({8}, 13, onnx::TensorProto::DOUBLE), {"--format", "json"});
+  EXPECT_EQ(wide.code, 0);
+  EXPECT_THAT(wide.err, HasSubstr("note: 2 values of type f64, such as x, are computed in f32"));
+  EXPECT_THAT(nlohmann::json::parse(wide.out)["notes"][0].get<std::string>(),
+              HasSubstr("2 values of type f64"));
+}
+
+// relu of f32 numbers from (-1, 1): one rounding to f16, and another to store what is rounded.
+TEST_F(Models, AnotherTypeAndTheErrorItMakes) {
+  expect_refused(compile(relu_of({8}), {"--type", "f12"}), "f12");
+  const Outcome op = run_assay({"compile", "--op", "relu n=8", "--type", "f16", "--profile",
+                                "generic/x86-avx512-2core", "-o", dir_.at("bundle"), "--no-build"});
+  expect_refused(op, "--type is for models: an operator says its own");
+  const Outcome half = compile(relu_of({8}), {"--type", "f16", "--format", "json"});
+  ASSERT_EQ(half.code, 0) << half.err;
+  const nlohmann::json out = nlohmann::json::parse(half.out);
+  EXPECT_EQ(out["type"], "f16");
+  EXPECT_THAT(out["notes"][0].get<std::string>(), HasSubstr("stored in f16, output y differs by "));
+  EXPECT_THAT(half.err, HasSubstr("note: stored in f16, output y differs by "));
+  const Outcome as_given = compile(relu_of({8}), {"--type", "any"});
+  EXPECT_EQ(as_given.err, "");
+  EXPECT_THAT(as_given.out, HasSubstr(" (f32) for "));
 }
 
 TEST_F(Models, WeightsBesideTheModel) {

@@ -102,7 +102,7 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
     poison(plan, b);
     for (size_t i = 0; i < g.inputs.size(); ++i)
       if (const auto input = input_of(plan, g, g.inputs[i]); input != nullptr)
-        write(b, *input, std::as_bytes(std::span(run.inputs[i])));
+        write(b, *input, toolkit::bytes_from_floats(input->dtype, run.inputs[i]));
     std::vector<runtime::Launch> launches;
     for (const ir::Step& step : plan.steps) {
       launches.push_back({first_kernel + step.program, {}, {}});
@@ -116,10 +116,10 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
     if (!ran.ok()) return ran.diags();
     for (int id : g.outputs) {
       const ir::PlanTensor& t = tensor_of(plan, g, id, ir::TensorKind::output);
-      std::vector<float> physical(static_cast<size_t>(ir::physical_elements(t.layout, t.shape)));
-      module_->read({b.arena, t.offset}, std::as_writable_bytes(std::span(physical)));
-      const auto logical = toolkit::unpack(std::as_bytes(std::span(physical)),
-                                           ir::bytes_of(t.dtype), t.shape, t.layout);
+      std::vector<std::byte> physical(
+          static_cast<size_t>(ir::physical_elements(t.layout, t.shape) * ir::bytes_of(t.dtype)));
+      module_->read({b.arena, t.offset}, physical);
+      const auto logical = toolkit::unpack(physical, ir::bytes_of(t.dtype), t.shape, t.layout);
       const std::vector<float> values = toolkit::floats_from_bytes(t.dtype, logical);
       run.outputs.emplace_back(values.begin(), values.end());
     }

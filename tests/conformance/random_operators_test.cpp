@@ -2,15 +2,19 @@
 // with residual and activation epilogues, and extents of primes and ones. Each is the compiler's
 // first choice; where lanes are threads, every second one is a random program of a few waves. They
 // run on poisoned and guarded buffers, and are compared with the float64 reference:
-//   |y - ref| <= 4 K eps sum |a||b|      (K terms, eps of f32)
-// Then 150 scans, scatters and sorts, within 1e-4 of what they hold.
+//   |y - ref| <= 4 K eps sum |a||b| + u |ref| + s     (K terms, eps of f32; u, s of a stored type)
+// Then 150 scans, scatters and sorts, within 1e-4 of what they hold, and the same operators with
+// every tensor in f16, in bf16, and each in a type of its own.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <functional>
 #include <limits>
 #include <span>
 
 #include "compiler/search/construct.h"
+#include "ir/element.h"
 #include "lower/lower.h"
 #include "tests/conformance/conformance_device.h"
 #include "tests/lower/problems.h"
@@ -19,6 +23,8 @@ namespace assay::test {
 namespace {
 
 constexpr int kOperators = 600, kKinds = 150;
+constexpr int kTyped = 300;     // of each kind of types
+constexpr int kTypedEvery = 6;  // unless ASSAY_TEST_EVERY says otherwise
 
 struct Case {
   ir::Program program;
@@ -76,13 +82,17 @@ Case make_kind_case(int i, const hwdesc::Target& through) {
   return c;
 }
 
-Case make_case(int i, const hwdesc::Target& through) {
+using Types = std::function<ir::DType(std::mt19937&)>;  // of one more tensor
+
+Case make_case(int i, const hwdesc::Target& through, const Types& type = {}) {
   std::seed_seq seed{2026, i};  // of its own: a case is the same whichever others are tested
   std::mt19937 rng(seed);
   const int threads = hwdesc::threads_of(through);
   const int width = threads > 1 ? threads : i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
   const hwdesc::Target target = small_target(through, width, 1 + i % 2);
-  const compiler::Problem problem = random_problem(rng, width);
+  compiler::Problem problem = random_problem(rng, width);
+  if (type)
+    for (ir::Tensor& t : problem.graph.tensors) t.dtype = type(rng);
   const model::Machine m = *model::prepare(target);
   Case c;
   if (threads > 1 && i % 2 == 1) {
@@ -97,73 +107,87 @@ Case make_case(int i, const hwdesc::Target& through) {
   for (int t : c.program.graph.inputs) {
     std::vector<float> v(
         static_cast<size_t>(ir::elements(c.program.graph.tensors[static_cast<size_t>(t)])));
-    for (float& x : v) x = d(rng);
+    const ir::DType stored = c.program.graph.tensors[static_cast<size_t>(t)].dtype;
+    for (float& x : v) x = static_cast<float>(ir::rounded(stored, static_cast<double>(d(rng))));
     c.inputs.push_back(std::move(v));
   }
   return c;
 }
 
 // Physical buffers of a case's arguments: inputs packed, the output poisoned.
-std::vector<std::vector<float>> physical(const Case& c) {
-  std::vector<std::vector<float>> out;
+std::vector<std::vector<std::byte>> physical(const Case& c) {
+  std::vector<std::vector<std::byte>> out;
   for (int t : ir::arguments_of(c.program)) {
     const auto i = static_cast<size_t>(t);
-    const auto& shape = c.program.graph.tensors[i].shape;
-    std::vector<float> b(static_cast<size_t>(ir::physical_elements(c.program.layouts[i], shape)),
-                         t == c.program.graph.outputs[0] ? std::nanf("") : 0.0F);
+    const ir::Tensor& tensor = c.program.graph.tensors[i];
+    std::vector<double> b(
+        static_cast<size_t>(ir::physical_elements(c.program.layouts[i], tensor.shape)));
     for (size_t k = 0; k < c.inputs.size(); ++k)
       if (c.program.graph.inputs[k] == t)
-        each_element(c.program.layouts[i], shape,
-                     [&](size_t from, size_t to) { b[to] = c.inputs[k][from]; });
-    out.push_back(std::move(b));
+        each_element(c.program.layouts[i], tensor.shape, [&](size_t from, size_t to) {
+          b[to] = static_cast<double>(c.inputs[k][from]);
+        });
+    out.push_back(ir::bytes_of_doubles(tensor.dtype, b));
+    if (t == c.program.graph.outputs[0])  // NaN
+      std::fill(out.back().begin(), out.back().end(), std::byte{0xFF});
   }
   return out;
 }
 
-void check_kind(const Case& c, const std::vector<float>& got) {
+void check_kind(const Case& c, const std::vector<double>& got) {
   const auto o = static_cast<size_t>(c.program.graph.outputs[0]);
   const auto want = reference(c.program.graph, c.inputs, false)[o];
   int wrong = 0;
   each_element(
       c.program.layouts[o], c.program.graph.tensors[o].shape, [&](size_t logical, size_t at) {
-        const double found = static_cast<double>(got[at]), expected = want[logical];
+        const double found = got[at], expected = want[logical];
         if (found != expected && !(std::abs(found - expected) <= 1e-4 * (1 + std::abs(expected))))
           ++wrong;
       });
   EXPECT_EQ(wrong, 0) << describe(c);
 }
 
-void check(const Case& c, const std::vector<float>& got) {
+// One store of the result: half of the last digit, and half of the least number.
+double rounding(ir::DType t, double value) {
+  if (t == ir::DType::f16) return 0x1p-11 * std::abs(value) + 0x1p-25;
+  return t == ir::DType::bf16 ? 0x1p-8 * std::abs(value) + 0x1p-134 : 0;
+}
+
+void check(const Case& c, const std::vector<double>& got) {
   if (!ir::is_expression(c.program.graph.nodes[0])) return check_kind(c, got);
   const auto o = static_cast<size_t>(c.program.graph.outputs[0]);
   const auto want = reference(c.program.graph, c.inputs, false)[o],
              magnitude = reference(c.program.graph, c.inputs, true)[o];
   const double eps = std::numeric_limits<float>::epsilon();
+  const ir::DType type = c.program.graph.tensors[o].dtype;
   int wrong = 0;
   each_element(c.program.layouts[o], c.program.graph.tensors[o].shape,
                [&](size_t logical, size_t at) {
-                 const double error = std::abs(static_cast<double>(got[at]) - want[logical]);
-                 if (!(error <= 4 * terms(c.program) * eps * magnitude[logical])) ++wrong;
+                 const double error = std::abs(got[at] - want[logical]);
+                 const double computed = 4 * terms(c.program) * eps * magnitude[logical];
+                 const double stored = rounding(type, std::abs(want[logical]) + computed);
+                 if (!(error <= computed + stored)) ++wrong;
                });
   EXPECT_EQ(wrong, 0) << describe(c);
 }
 
 void run_and_check(runtime::Module& module, int kernel, const Case& c) {
   runtime::Launch launch{kernel, {}, {}};
-  std::vector<std::vector<float>> buffers = physical(c);
+  std::vector<std::vector<std::byte>> buffers = physical(c);
   for (const auto& b : buffers) {
-    const auto id = module.allocate(static_cast<int64_t>(b.size() * sizeof(float)));
+    const auto id = module.allocate(static_cast<int64_t>(b.size()));
     ASSERT_TRUE(id.ok());
-    module.write({*id, 0}, std::as_bytes(std::span(b)));
+    module.write({*id, 0}, b);
     launch.arguments.push_back({*id, 0});
   }
   const auto ran = module.run(std::span(&launch, 1), {});
   ASSERT_TRUE(ran.ok()) << render(ran.diags()) << describe(c);
-  module.read(launch.arguments.back(), std::as_writable_bytes(std::span(buffers.back())));
-  check(c, buffers.back());
+  module.read(launch.arguments.back(), buffers.back());
+  const auto output = static_cast<size_t>(c.program.graph.outputs[0]);
+  check(c, ir::doubles_of(c.program.graph.tensors[output].dtype, buffers.back()));
 }
 
-void run_cases(int count, Case (*make)(int, const hwdesc::Target&)) {
+void run_cases(int count, int every, const std::function<Case(int, const hwdesc::Target&)>& make) {
   std::string absence;
   const auto device = open_tested_device(absence);
   if (device == nullptr) GTEST_SKIP() << absence;
@@ -174,7 +198,7 @@ void run_cases(int count, Case (*make)(int, const hwdesc::Target&)) {
   for (int i = 0; i < count;) {
     std::vector<Case> cases;
     std::vector<ir::Kernel> kernels;
-    for (; i < count && cases.size() < kBatch; i += tested_every()) {
+    for (; i < count && cases.size() < kBatch; i += every) {
       cases.push_back(make(i, *target));
       auto kernel = lower::lower(cases.back().program,
                                  small_target(*target, cases.back().program.vector_width, 1));
@@ -188,9 +212,30 @@ void run_cases(int count, Case (*make)(int, const hwdesc::Target&)) {
   }
 }
 
-TEST(RandomOperators, AreRightInMachineCode) { run_cases(kOperators, make_case); }
+TEST(RandomOperators, AreRightInMachineCode) {
+  run_cases(kOperators, tested_every(),
+            [](int i, const hwdesc::Target& t) { return make_case(i, t); });
+}
 
-TEST(RandomKinds, AreRightInMachineCode) { run_cases(kKinds, make_kind_case); }
+TEST(RandomKinds, AreRightInMachineCode) { run_cases(kKinds, tested_every(), make_kind_case); }
+
+void run_typed(const Types& type) {
+  const int every = std::getenv("ASSAY_TEST_EVERY") == nullptr ? kTypedEvery : tested_every();
+  run_cases(kTyped, every, [&](int i, const hwdesc::Target& t) { return make_case(i, t, type); });
+}
+
+TEST(RandomF16, AreRightInMachineCode) {
+  run_typed([](std::mt19937&) { return ir::DType::f16; });
+}
+
+TEST(RandomBf16, AreRightInMachineCode) {
+  run_typed([](std::mt19937&) { return ir::DType::bf16; });
+}
+
+TEST(RandomTypes, AreRightInMachineCode) {
+  constexpr ir::DType kTypes[] = {ir::DType::f32, ir::DType::f16, ir::DType::bf16};
+  run_typed([&](std::mt19937& rng) { return kTypes[rng() % 3]; });
+}
 
 }  // namespace
 }  // namespace assay::test
