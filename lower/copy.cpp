@@ -96,7 +96,7 @@ ir::Value copied_vector(const Copy& c, const ir::Index& from, int count) {
   v.count = count;
   v.id = c.s.buffer_of.at(c.tensor);
   v.index = from;
-  v.dtype = c.s.kernel.buffers[static_cast<size_t>(v.id)].dtype;  // it is copied as it is
+  v.dtype = c.s.kernel.buffers[static_cast<size_t>(c.staged.buffer)].dtype;
   return v;
 }
 

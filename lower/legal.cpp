@@ -51,12 +51,9 @@ void check_staged_bytes(const ir::Program& p, std::optional<double> limit, Diags
                         " B of scratch exceeds the " +
                         std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
   if (!out.empty()) return;
-  for (const ir::Staging& s : p.staging) {
-    const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(
-        p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor)];
-    bytes += ir::physical_elements(s.layout, staged_shape(p, s)) * ir::bytes_of(t.dtype) *
+  for (const ir::Staging& s : p.staging)
+    bytes += ir::physical_elements(s.layout, staged_shape(p, s)) * ir::bytes_of(staged_type(p, s)) *
              p.pipeline_stages;
-  }
   if (static_cast<double>(bytes) > *limit)
     out.push_back(error(p.name + ": staged copies of " + std::to_string(bytes) + " B exceed the " +
                         std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));

@@ -41,7 +41,7 @@ Lowering::Lowering(const ir::Program& program)
     const ir::Tensor& source =
         p.graph.tensors[static_cast<size_t>(anchor.reads[static_cast<size_t>(stage.read)].tensor)];
     scratch.name = source.name + "_staged";
-    scratch.dtype = source.dtype;
+    scratch.dtype = staged_type(p, stage);
     scratch.elements = ir::physical_elements(stage.layout, b.shape);
     scratch.scope = ir::Scope::scratch;
     kernel.buffers.push_back(std::move(scratch));

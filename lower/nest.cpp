@@ -116,6 +116,13 @@ int staging_place(const ir::Program& p, const Nest& nest, const ir::Staging& s) 
   return place;
 }
 
+ir::DType staged_type(const ir::Program& p, const ir::Staging& s) {
+  const int tensor = p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor;
+  const ir::DType type = p.graph.tensors[static_cast<size_t>(tensor)].dtype;
+  const bool as_it_is = !p.instruction.empty() || p.threads || p.pipeline_stages > 1;
+  return as_it_is ? type : ir::accumulation_of(type);
+}
+
 std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s) {
   const std::vector<ir::Range> ranges = tile_ranges(p, s.level);
   std::vector<int64_t> shape;

@@ -111,9 +111,7 @@ class ProgramWork {
                                arguments_.begin());
   }
 
-  int bytes_of(const Stream& s) const {
-    return ir::bytes_of(p_.graph.tensors[static_cast<size_t>(s.tensor)].dtype);
-  }
+  int bytes_of(const Stream& s) const { return ir::bytes_of(type_of_stream(p_, s)); }
 
   // Cycles of one load or store whose lanes are not neighbours.
   double divergent_cycles(const Stream& s) const {
@@ -258,11 +256,9 @@ double waves_of_group(const ir::Program& p) {
 
 double scratch_of_group(const ir::Program& p) {
   double bytes = 2.0 * static_cast<double>(lower::sort_plan(p).elements) * kFloat;
-  for (const ir::Staging& s : p.staging) {
-    const auto t = static_cast<size_t>(p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor);
+  for (const ir::Staging& s : p.staging)
     bytes += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s))) *
-             ir::bytes_of(p.graph.tensors[t].dtype) * p.pipeline_stages;
-  }
+             ir::bytes_of(lower::staged_type(p, s)) * p.pipeline_stages;
   return bytes;
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "lower/nest.h"
+
 namespace assay::model {
 namespace {
 
@@ -18,7 +20,7 @@ ir::DType type_of_buffer(const ir::Program& p, size_t buffer) {
   const auto type = [&](int tensor) { return p.graph.tensors[static_cast<size_t>(tensor)].dtype; };
   if (buffer < arguments.size()) return type(arguments[buffer]);
   if (buffer - arguments.size() < p.staging.size())
-    return type(staged_tensor(p, buffer - arguments.size()));
+    return lower::staged_type(p, p.staging[buffer - arguments.size()]);
   return ir::accumulation_of(type(p.graph.outputs[0]));
 }
 
@@ -33,9 +35,10 @@ lower::Counts with_conversions(const ir::Program& p, lower::Counts counts) {
     const double lanes = p.vector_width,
                  loads = a.vector_loads + a.splats + a.gathered_lanes / lanes,
                  stores = a.vector_stores + a.scattered_lanes / lanes;
-    bool copied = false;
+    bool copied = false;  // as it is
     for (size_t s = 0; b < arguments.size() && s < p.staging.size(); ++s)
-      copied = copied || staged_tensor(p, s) == arguments[b];
+      copied = copied ||
+               (staged_tensor(p, s) == arguments[b] && lower::staged_type(p, p.staging[s]) == type);
     all += b >= arguments.size() ? loads : copied ? stores : loads + stores;
   }
   counts.simple += all;

@@ -224,6 +224,11 @@ double Footprint::occupied_any_sets(double line) const {
   return bytes(line) * static_cast<double>(line_stride & (~line_stride + 1));
 }
 
+ir::DType type_of_stream(const ir::Program& p, const Stream& s) {
+  return s.staging >= 0 ? lower::staged_type(p, p.staging[static_cast<size_t>(s.staging)])
+                        : p.graph.tensors[static_cast<size_t>(s.tensor)].dtype;
+}
+
 namespace {
 
 // The layout of a stream's elements.
@@ -244,7 +249,7 @@ struct Stored {
       extent[d] = clipped(extent[d], shape[d]);
       if (stream.with_gaps) extent[d] = {extent[d].span, extent[d].span, 1};
     }
-    return shape_of(layout, full, extent, ir::bytes_of(t.dtype), line);
+    return shape_of(layout, full, extent, ir::bytes_of(type_of_stream(p, stream)), line);
   }
 
   const ir::Program& p;
@@ -305,7 +310,7 @@ Footprint rows_written_by_copy(const ir::Program& p, const Stream& copy, double 
   if (walked != dims.rend())
     extent[static_cast<size_t>(*walked)] = {stored.shape[static_cast<size_t>(*walked)],
                                             stored.shape[static_cast<size_t>(*walked)], 1};
-  return shape_of(stored.layout, stored.full, extent, ir::bytes_of(stored.t.dtype), line);
+  return shape_of(stored.layout, stored.full, extent, ir::bytes_of(type_of_stream(p, copy)), line);
 }
 
 std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
@@ -321,7 +326,8 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
     const double split = st.staging < 0 ? straddling(p, p.layouts[static_cast<size_t>(st.tensor)],
                                                      t, index_of(p, st), line)
                                         : 0;
-    const double vector = std::max(1.0, p.vector_width * ir::bytes_of(t.dtype) / line) + split;
+    const double vector =
+        std::max(1.0, p.vector_width * ir::bytes_of(type_of_stream(p, st)) / line) + split;
     out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + a.splats +
                           a.gathered_lanes + a.scattered_lanes));
   }

@@ -24,6 +24,8 @@ struct Stream {
   size_t end_depth = 0;       // loops from this depth on do not touch it; nest size: all do
 };
 
+ir::DType type_of_stream(const ir::Program& p, const Stream& s);  // as it is stored
+
 struct Streams {
   lower::Nest nest;
   std::vector<Stream> streams;
