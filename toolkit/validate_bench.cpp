@@ -117,7 +117,7 @@ Diags TrialBench::check(size_t i) {
   const std::vector<std::byte> values =
       unpack(raw, ir::bytes_of(p.graph.tensors[t].dtype), p.graph.tensors[t].shape, p.layouts[t]);
   const Verdict v = compare({floats_from_bytes(p.graph.tensors[t].dtype, values)},
-                            expected_->outputs, expected_->bound);
+                            expected_->outputs, expected_->bound, whole_model_limit(p.graph));
   trials_[i].row.wrong = !v.verified;
   return {};
 }

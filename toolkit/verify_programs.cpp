@@ -60,7 +60,8 @@ Result<Verdict> judge(const ir::Graph& graph, const Values& inputs, std::vector<
   if (!all) return all.diags();
   const Result<std::vector<std::vector<double>>> bound = bounds_of(graph, inputs);
   if (!bound) return bound.diags();
-  Verdict v = compare({std::move(found)}, outputs_of(graph, std::move(*all)), *bound);
+  Verdict v = compare({std::move(found)}, outputs_of(graph, std::move(*all)), *bound,
+                      whole_model_limit(graph));
   v.against = "float64 evaluation";
   return v;
 }

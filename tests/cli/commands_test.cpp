@@ -298,6 +298,19 @@ TEST(Commands, ValidateWritesTablePictureAndJournal) {
   EXPECT_THAT(again.out, HasSubstr("1 of 1 operators"));
 }
 
+// exp has no bound of its own: the limit of whole results allows for the digits of the type.
+TEST(Commands, ValidateJudgesByTheOperatorsType) {
+  const ScratchDirectory dir;
+  std::ofstream(dir.at("s.yaml")) << "schema: assay/suite/1\nname: typed\noperators: [exp n=100 "
+                                     "type=bf16, exp n=99 type=f16]\n";
+  const Outcome o =
+      run_assay({"validate", "--profile", kProfile, "--suite", dir.at("s.yaml"), "-o",
+                 dir.at("t.csv"), "--programs", "2", "--repeat", "1", "--format", "json"},
+                {{"XDG_CACHE_HOME", dir.at("cache")}});
+  ASSERT_EQ(o.code, 0) << o.err << o.out;
+  EXPECT_EQ(json::parse(o.out)["wrong"], 0);
+}
+
 TEST(Commands, CalibrateIsShownBesideWhatIsPredicted) {
   const ScratchDirectory dir;
   const Environment cache = {{"XDG_CACHE_HOME", dir.at("cache")}};
