@@ -39,9 +39,8 @@ bool holds(DType to, DType from) {
   return to == DType::f16 && (from == DType::i8 || from == DType::u8);
 }
 
-// A value that a cast narrows to f16 or bf16 is rounded when it is stored; handed over in a
-// register it may keep its digits. Another cast behind it asks for the rounding itself, so it is
-// computed.
+// A value that a cast narrows to f16 or bf16 is rounded when it is stored; in a register it may
+// keep its digits. Another cast behind it asks for the rounding itself, so it is computed.
 int cast_operand(Context& c) {
   const int x = c.input(0), producer = ir::producer_of(c.graph, x);
   const DType from = c.tensor(x).dtype;

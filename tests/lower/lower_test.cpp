@@ -27,6 +27,28 @@ TEST(Lower, RandomProgramsComputeWhatTheReferenceComputes) {
   }
 }
 
+// Every tensor in f16, in bf16, or each in a type of its own; the result is rounded once.
+TEST(Lower, RandomProgramsOfNarrowTypesComputeWhatTheReferenceComputes) {
+  constexpr ir::DType kTypes[] = {ir::DType::f16, ir::DType::bf16, ir::DType::f32};
+  std::mt19937 rng(21);
+  for (int i = 0; i < kPrograms; ++i) {
+    const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
+    const bool waves = i % 4 == 3;
+    const hwdesc::Target target = waves ? small_gpu(width) : small_cpu(width, 1 + i % 3);
+    compiler::Problem problem = random_problem(rng, width);
+    const size_t kind = rng() % 3;
+    for (ir::Tensor& t : problem.graph.tensors)
+      t.dtype = kTypes[kind < 2 ? kind : static_cast<size_t>(rng() % 3)];
+    const ir::Program p =
+        waves ? random_wave_program(problem, target, rng) : random_program(problem, target, rng);
+    const ir::DType out = p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])].dtype;
+    const double digit = out == ir::DType::f16 ? 0x1p-11 : out == ir::DType::bf16 ? 0x1p-8 : 0;
+    const Comparison c = compare(p, target, rng);
+    ASSERT_EQ(c.fault, "") << "program " << i << "\n" << ir::print_program(p);
+    ASSERT_LT(c.difference, 1e-4 + digit) << "program " << i << "\n" << ir::print_program(p);
+  }
+}
+
 // A program's waves, whether they share staged operands, and whether they compute past the end.
 struct Seen {
   int of_waves = 0, shared = 0, past_the_end = 0;

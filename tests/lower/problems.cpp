@@ -367,7 +367,11 @@ ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::
 Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng) {
   const Result<ir::Kernel> kernel = lower::lower(p, target);
   if (!kernel.ok()) return {0, render(kernel.diags())};
-  const std::vector<std::vector<float>> inputs = random_inputs(p.graph, rng);
+  std::vector<std::vector<float>> inputs = random_inputs(p.graph, rng);
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const ir::DType stored = p.graph.tensors[static_cast<size_t>(p.graph.inputs[k])].dtype;
+    for (float& x : inputs[k]) x = static_cast<float>(ir::rounded(stored, static_cast<double>(x)));
+  }
   std::vector<std::vector<float>> buffers;
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
