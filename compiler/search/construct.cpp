@@ -93,8 +93,8 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
   if (s.machine.simt && printed) {
     std::vector<Choice> all = wave_choices(s);
     if (!scratchpad || !s.dense) return all;
-    std::vector<Choice> shared = scratchpad_choices(s, 1);
-    std::move(shared.begin(), shared.end(), std::back_inserter(all));
+    for (std::vector<Choice> more : {scratchpad_choices(s, 1), fragment_choices(s)})
+      std::move(more.begin(), more.end(), std::back_inserter(all));
     return all;
   }
   if (scratchpad && !printed)  // of several workers, which vector code has not

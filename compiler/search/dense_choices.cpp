@@ -1,6 +1,7 @@
 // The policy for sums of products whose operands are reused, on vector units with caches. Tiles
 // fill the register file with accumulators (Roller, OSDI'22, section 3.3).
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -112,6 +113,9 @@ std::vector<Choice> dense_choices(const Space& s) {
       }
     }
   }
+  if (s.machine.simt || s.machine.instructions.empty()) return out;
+  std::vector<Choice> more = by_instructions(s, out);
+  std::move(more.begin(), more.end(), std::back_inserter(out));
   return out;
 }
 

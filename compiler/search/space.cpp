@@ -233,17 +233,44 @@ ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r,
     if (dim_of.contains(axis)) out.dims.push_back({dim_of.at(axis), block, 0});
   for (int axis : inner_reduce_order(s, blocks)) {
     if (!dim_of.contains(axis)) continue;
+    const int64_t together = axis == c.depth_axis ? c.depth : 1;
     const auto b = blocks.find(axis);
-    out.dims.push_back({dim_of.at(axis), 1, b == blocks.end() ? 0 : b->second});
+    out.dims.push_back({dim_of.at(axis), together, b == blocks.end() ? 0 : b->second / together});
   }
   out.dims.push_back({dim, 1, panel});
+  if (c.depth > 1 && dim_of.contains(c.depth_axis))
+    out.dims.push_back({dim_of.at(c.depth_axis), 1, c.depth});
+  return out;
+}
+
+// Blocks of 8 rows of 16 bytes along the reduction, whose 32 words lie in as many banks: what the
+// lanes of a wave read at once of a fragment (PTX ISA, `ldmatrix`).
+constexpr int64_t kBlockRows = 8, kBlockBytes = 16;
+
+ir::Layout fragment_layout(const Space& s, const Choice& c, const ir::Read& r) {
+  const int rank = static_cast<int>(r.index.size()), deep = sole_dim(r, c.depth_axis);
+  const ir::DType type = s.problem.graph.tensors[static_cast<size_t>(r.tensor)].dtype;
+  const int64_t together = kBlockBytes / ir::bytes_of(type);
+  int rows = -1;
+  for (int a = 0; a < s.spatial; ++a)
+    if (const int d = sole_dim(r, a);
+        d >= 0 && c.register_tile[static_cast<size_t>(a)] % kBlockRows == 0)
+      rows = d;
+  if (deep < 0 || rows < 0) return ir::row_major(rank);
+  ir::Layout out;
+  for (int d = 0; d < rank; ++d)
+    if (d != deep && d != rows) out.dims.push_back({d, 1, 0});
+  out.dims.insert(
+      out.dims.end(),
+      {{rows, kBlockRows, 0}, {deep, together, 0}, {rows, 1, kBlockRows}, {deep, 1, together}});
   return out;
 }
 
 // The layout of a staged copy: panels of the vector axis' tile if the operand depends on that axis,
 // else row-major.
-ir::Layout staged_layout(const Choice& c, const ir::Read& r) {
-  const int dim = sole_dim(r, c.vector_axis);
+ir::Layout staged_layout(const Space& s, const Choice& c, const ir::Read& r) {
+  if (!c.instruction.empty() && s.machine.simt) return fragment_layout(s, c, r);
+  const int dim = sole_dim(r, c.vector_axis), deep = sole_dim(r, c.depth_axis);
   const int rank = static_cast<int>(r.index.size());
   if (dim < 0) return ir::row_major(rank);
   const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) /
@@ -251,8 +278,9 @@ ir::Layout staged_layout(const Choice& c, const ir::Read& r) {
   ir::Layout out;
   out.dims.push_back({dim, panel, 0});
   for (int d = 0; d < rank; ++d)
-    if (d != dim) out.dims.push_back({d, 1, 0});
+    if (d != dim) out.dims.push_back({d, d == deep ? c.depth : 1, 0});
   out.dims.push_back({dim, 1, panel});
+  if (deep >= 0 && c.depth > 1) out.dims.push_back({deep, 1, c.depth});
   return out;
 }
 
@@ -276,6 +304,7 @@ ir::Program build(const Space& s, const Choice& c) {
   p.vector_axis = c.vector_axis;
   p.vector_width = c.vector_width;
   p.prefetch = c.prefetch;
+  p.instruction = c.instruction;
   p.pipeline_stages = c.pipeline_stages;
   for (size_t a = 0; c.wave_groups && a < c.group_tile.size(); ++a) {
     const bool spatial_axis = static_cast<int>(a) < s.spatial;
@@ -333,7 +362,7 @@ ir::Program build(const Space& s, const Choice& c) {
   }
   for (int r : c.staged)
     p.staging.push_back({r, c.block_tile.empty() ? 0 : 1,
-                         staged_layout(c, s.anchor.reads[static_cast<size_t>(r)])});
+                         staged_layout(s, c, s.anchor.reads[static_cast<size_t>(r)])});
   return p;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "compiler/search/construct.h"
@@ -21,7 +22,10 @@ struct Choice {
   std::vector<int> staged;             // reads copied at the block level
   int prefetch = 0;
   int pipeline_stages = 1;
-  bool wave_groups = false;  // threads: each wave of a group computes one register tile
+  bool wave_groups = false;      // threads: each wave of a group computes one register tile
+  std::string instruction = {};  // matrix instruction; empty: none
+  int depth_axis = -1;           // the reduce axis along which it multiplies
+  int64_t depth = 1;             // numbers along it that a register of an operand holds
 };
 
 struct Space {
@@ -68,6 +72,10 @@ std::vector<Choice> plain_choices(const Space& s);
 std::vector<Choice> scratchpad_choices(const Space& s, int stages);
 std::vector<Choice> wave_choices(const Space& s);
 Choice scalar_choice(const Space& s);
+// The same sums of products by matrix instructions of the chip: `choices` of vectors, each by every
+// instruction that has such lanes; and groups of waves, whose lanes hold fragments.
+std::vector<Choice> by_instructions(const Space& s, const std::vector<Choice>& choices);
+std::vector<Choice> fragment_choices(const Space& s);
 // Of scans, scatters and sorts: lanes and rows along independent axes.
 std::vector<Choice> kind_choices(const Space& s);
 

@@ -8,6 +8,7 @@
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
 #include "compiler/passes/choose_layouts.h"
+#include "ir/element.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "support/diag.h"

@@ -1,0 +1,146 @@
+// Choices that use the chip's matrix instructions: vectors whose lanes hold columns, and waves
+// whose lanes hold fragments in a few register tiles.
+#include <algorithm>
+#include <set>
+
+#include "compiler/search/tile_choices.h"
+#include "lower/nest.h"
+
+namespace assay::compiler {
+
+namespace {
+
+constexpr int64_t kFragmentRegisters = 128;  // accumulators of a thread
+
+bool moves(const ir::Read& r, int axis) {
+  return std::any_of(r.index.begin(), r.index.end(),
+                     [&](const ir::Index& i) { return ir::depends_on(i, axis); });
+}
+
+ir::DType type_of(const Space& s, const ir::Read& r) {
+  return s.problem.graph.tensors[static_cast<size_t>(r.tensor)].dtype;
+}
+
+// The reads that are a and b of an instruction whose columns lie along `n`; false: it does not
+// multiply these.
+struct Operands {
+  const ir::Read *a = nullptr, *b = nullptr;
+};
+bool multiplies(const Space& s, const ir::MatrixInstruction& i, int n, Operands& out) {
+  const std::vector<ir::Read>& reads = s.anchor.reads;
+  if (!s.dense || reads.size() != 2 || moves(reads[0], n) == moves(reads[1], n)) return false;
+  out = moves(reads[0], n) ? Operands{&reads[1], &reads[0]} : Operands{&reads[0], &reads[1]};
+  return type_of(s, *out.a) == i.a.number && type_of(s, *out.b) == i.b.number;
+}
+
+// The longest reduce axis that moves both; of those the one whose neighbours of `a` lie together.
+int deep_axis(const Space& s, const Operands& of, int64_t depth) {
+  int out = -1;
+  bool together = false;
+  const auto t = static_cast<size_t>(of.a->tensor);
+  for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a) {
+    if (!moves(*of.a, a) || !moves(*of.b, a) || s.extent(a) < depth) continue;
+    const bool own =
+        lower::lane_stride(s.problem.layouts[t], s.problem.graph.tensors[t].shape, of.a->index, a,
+                           static_cast<int>(depth), ir::ranges_of(s.anchor)) == 1;
+    if (out < 0 || (own && !together) || (own == together && s.extent(a) > s.extent(out))) out = a;
+    together = together || own;
+  }
+  return out;
+}
+
+// The spatial axis of rows: it moves `a` alone. The longest; -1: none.
+int row_axis(const Space& s, const Operands& of) {
+  int out = -1;
+  for (int a = 0; a < s.spatial; ++a)
+    if (moves(*of.a, a) && !moves(*of.b, a) && (out < 0 || s.extent(a) > s.extent(out))) out = a;
+  return out;
+}
+
+struct Fragments {
+  const ir::MatrixInstruction& instruction;
+  int m, n, k;  // axes
+};
+
+Choice of_waves(const Space& s, const Fragments& f, int64_t rows, int64_t columns, int64_t waves_m,
+                int64_t waves_n, int64_t depth) {
+  const auto m = static_cast<size_t>(f.m), n = static_cast<size_t>(f.n),
+             k = static_cast<size_t>(f.k);
+  Choice c = unit_choice(s);
+  c.vector_axis = f.n;
+  c.vector_width = f.instruction.workers();
+  c.instruction = f.instruction.name;
+  c.depth_axis = f.k;
+  c.depth = f.instruction.b.per_register();
+  c.register_tile[m] = rows * f.instruction.m;
+  c.register_tile[n] = columns * f.instruction.n;
+  c.register_tile[k] = f.instruction.k;
+  for (int a = 0; a < s.spatial; ++a) c.group_tile[static_cast<size_t>(a)] = 1;
+  c.group_tile[m] = c.register_tile[m] * waves_m;
+  c.group_tile[n] = c.register_tile[n] * waves_n;
+  c.block_tile = c.group_tile;
+  for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
+    c.block_tile[static_cast<size_t>(a)] = 1;
+  c.block_tile[k] = depth * f.instruction.k;
+  for (int r = 0; r < 2; ++r)
+    if (s.stageable(r)) c.staged.push_back(r);
+  c.wave_groups = true;
+  return c;
+}
+
+void add_waves(const Space& s, const Fragments& f, std::vector<Choice>& out) {
+  const ir::MatrixInstruction& i = f.instruction;
+  const auto fits = [&](int64_t tile, int axis) { return tile <= s.extent(axis); };
+  for (const int64_t rows : {1, 2, 4})
+    for (const int64_t columns : {1, 2, 4, 8, 16}) {
+      if (!fits(rows * i.m, f.m) || !fits(columns * i.n, f.n) ||
+          rows * columns * i.c.registers() > kFragmentRegisters)
+        continue;
+      for (const int64_t waves_m : {1, 2, 4})
+        for (const int64_t waves_n : {1, 2, 4}) {
+          if (!fits(rows * i.m * waves_m, f.m) || !fits(columns * i.n * waves_n, f.n)) continue;
+          for (const int64_t depth : {1, 2, 4})
+            if (fits(depth * i.k, f.k))
+              out.push_back(of_waves(s, f, rows, columns, waves_m, waves_n, depth));
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<Choice> by_instructions(const Space& s, const std::vector<Choice>& choices) {
+  std::vector<Choice> out;
+  for (const model::MatrixRate& rate : s.machine.instructions) {
+    const ir::MatrixInstruction& i = rate.instruction;
+    if (i.m != 1 || i.c.mapping.steps.empty()) continue;
+    for (Choice c : choices) {
+      Operands of;
+      if (c.vector_width != i.n || !multiplies(s, i, c.vector_axis, of)) continue;
+      c.depth_axis = deep_axis(s, of, i.k);
+      if (c.depth_axis < 0) continue;
+      c.depth = i.b.per_register();
+      c.instruction = i.name;
+      c.register_tile[static_cast<size_t>(c.depth_axis)] = i.k;
+      c.prefetch = 0;
+      out.push_back(std::move(c));
+    }
+  }
+  return out;
+}
+
+std::vector<Choice> fragment_choices(const Space& s) {
+  std::vector<Choice> out;
+  for (const model::MatrixRate& rate : s.machine.instructions) {
+    const ir::MatrixInstruction& i = rate.instruction;
+    if (i.c.mapping.steps.empty() || i.workers() != s.machine.native_width) continue;
+    for (int n = 0; n < s.spatial; ++n) {
+      Operands of;
+      if (s.is_batch_axis(n) || s.extent(n) < i.n || !multiplies(s, i, n, of)) continue;
+      const int m = row_axis(s, of), k = deep_axis(s, of, i.k);
+      if (m >= 0 && k >= 0 && s.extent(m) >= i.m) add_waves(s, {i, m, n, k}, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace assay::compiler
