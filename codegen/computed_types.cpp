@@ -48,6 +48,7 @@ bool is_computed(ir::ValueOp op) {
     case gather:
     case indirect:
     case guard:
+    case insert:
     case opaque:
       return false;
     default:

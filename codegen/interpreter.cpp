@@ -45,11 +45,11 @@ void Interpreter::run(const ir::Declare& s) {
 
 void Interpreter::run(const ir::Store& s) {
   const Lanes lanes = value(s.value);
-  const int64_t at = ir::evaluate(s.index, indices);
   const ir::DType stored = kernel.buffers[static_cast<size_t>(s.id)].dtype;
   for (int l = 0; l < s.count; ++l)
-    element(s.id, at + l * s.stride, "store to", &s.index) =
-        ir::rounded(stored, lanes[static_cast<size_t>(l)]);
+    if (hold_in(l, s.conditions))
+      element(s.id, place(s.index, l) + l * s.stride, "store to", &s.index) =
+          ir::rounded(stored, lanes[static_cast<size_t>(l)]);
   ++counts.vector_stores;
 }
 
@@ -104,6 +104,23 @@ bool Interpreter::hold(const std::vector<ir::Condition>& conditions) const {
   });
 }
 
+int64_t Interpreter::place(const ir::Index& index, int lane) {
+  if (kernel.vector_lane >= 0) indices[static_cast<size_t>(kernel.vector_lane)] = lane;
+  return ir::evaluate(index, indices);
+}
+
+bool Interpreter::hold_in(int lane, const std::vector<ir::Condition>& conditions) {
+  if (kernel.vector_lane >= 0) indices[static_cast<size_t>(kernel.vector_lane)] = lane;
+  return hold(conditions);
+}
+
+bool Interpreter::by_lane(const std::vector<ir::Condition>& conditions) const {
+  return kernel.vector_lane >= 0 &&
+         std::any_of(conditions.begin(), conditions.end(), [&](const ir::Condition& c) {
+           return ir::depends_on(c.index, kernel.vector_lane);
+         });
+}
+
 std::vector<double>& Interpreter::memory(int buffer) {
   const auto b = static_cast<size_t>(buffer);
   return kernel.buffers[b].scope == ir::Scope::scratch ? scratch[b] : arguments[b];
@@ -135,10 +152,49 @@ double Interpreter::found(int buffer, int64_t at, const ir::Index* index) {
 Lanes Interpreter::read(const Value& v) {
   const bool splat = v.op == ValueOp::splat, gather = v.op == ValueOp::gather;
   ++(splat ? counts.splats : gather ? counts.gathers : counts.vector_loads);
-  const int64_t at = ir::evaluate(v.index, indices), step = splat ? 0 : gather ? v.stride : 1;
+  const int64_t step = splat ? 0 : gather ? v.stride : v.numbers;
   Lanes out(static_cast<size_t>(v.lanes), v.number);
   for (int l = 0; l < (splat ? v.lanes : v.count); ++l)
-    out[static_cast<size_t>(l)] = found(v.id, at + l * step, &v.index);
+    if (is_active(l)) out[static_cast<size_t>(l)] = found_in(v, place(v.index, l) + l * step);
+  return out;
+}
+
+// An element, or several in the bits of one value.
+double Interpreter::found_in(const Value& v, int64_t at) {
+  if (v.numbers == 1) return found(v.id, at, &v.index);
+  const ir::DType number = kernel.buffers[static_cast<size_t>(v.id)].dtype;
+  uint32_t bits = 0;
+  for (int i = 0; i < v.numbers; ++i)
+    bits = ir::pack(number, bits, i, found(v.id, at + i, &v.index));
+  return ir::of_bits(v.dtype, bits);
+}
+
+// Each lane has the value of its own arm; nothing is read in the other one.
+Lanes Interpreter::guard(const Value& v) {
+  if (!by_lane(v.conditions)) return value(v.args[hold(v.conditions) ? 0 : 1]);
+  const std::vector<char> outer = active;
+  std::vector<char> holds;
+  for (int l = 0; l < v.lanes; ++l)
+    holds.push_back(is_active(l) && hold_in(l, v.conditions) ? 1 : 0);
+  active = holds;
+  Lanes out = value(v.args[0]);
+  for (int l = 0; l < v.lanes; ++l) {
+    const bool other = outer.empty() || outer[static_cast<size_t>(l)] != 0;
+    active[static_cast<size_t>(l)] = other && holds[static_cast<size_t>(l)] == 0 ? 1 : 0;
+  }
+  const Lanes other = value(v.args[1]);
+  for (size_t l = 0; l < out.size(); ++l)
+    if (holds[l] == 0) out[l] = other[l];
+  active = outer;
+  return out;
+}
+
+Lanes Interpreter::insert(const Value& v) {
+  Lanes out = value(v.args[0]);
+  const Lanes numbers = value(v.args[1]);
+  for (size_t l = 0; l < out.size(); ++l)
+    out[l] = ir::of_bits(v.dtype, ir::pack(v.args[1].dtype, ir::bits_of(v.dtype, out[l]),
+                                           static_cast<int>(v.number), numbers[l]));
   return out;
 }
 
@@ -213,7 +269,9 @@ Lanes Interpreter::value(const Value& v) {
       return out;
     }
     case ValueOp::guard:
-      return value(v.args[hold(v.conditions) ? 0 : 1]);
+      return guard(v);
+    case ValueOp::insert:
+      return insert(v);
     default:
       return operation(v);
   }

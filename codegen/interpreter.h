@@ -27,6 +27,7 @@ struct Interpreter {
   std::vector<std::vector<double>> scratch{};  // per buffer; empty for arguments
   std::vector<Lanes> registers{};              // of the wave that runs
   std::vector<int64_t> indices{};
+  std::vector<char> active{};  // lanes for which a guard's conditions hold; empty: all
   // The first wave of a group runs ahead of the others from barrier to barrier. So a missing
   // barrier shows: the wave reads what others have not stored, or overwrites what they still read.
   struct Wave {
@@ -74,13 +75,22 @@ struct Interpreter {
   void run(const ir::MatrixMultiply& s);
 
   bool hold(const std::vector<ir::Condition>& conditions) const;
+  bool hold_in(int lane, const std::vector<ir::Condition>& conditions);
+  bool by_lane(const std::vector<ir::Condition>& conditions) const;
+  int64_t place(const ir::Index& index, int lane);
+  bool is_active(int lane) const {
+    return active.empty() || active[static_cast<size_t>(lane)] != 0;
+  }
   std::vector<double>& memory(int buffer);
   double& element(int buffer, int64_t at, const char* access, const ir::Index* index);
   double found(int buffer, int64_t at, const ir::Index* index);
   Lanes value(const ir::Value& v);
   Lanes read(const ir::Value& v);
+  double found_in(const ir::Value& v, int64_t at);
+  Lanes guard(const ir::Value& v);
   Lanes indirect(const ir::Value& v);
   Lanes operation(const ir::Value& v);
+  Lanes insert(const ir::Value& v);
   void count(ir::ValueOp op);
 };
 

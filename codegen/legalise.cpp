@@ -73,7 +73,7 @@ Value Legaliser::leaf(Value v, int piece, int width) const {
   const int first = piece * width;
   const bool counted = v.op == ValueOp::load || v.op == ValueOp::gather;
   if (v.op == ValueOp::reg) v.id = piece_of(v.id, piece);
-  if (v.op == ValueOp::load) v.index = v.index + first;
+  if (v.op == ValueOp::load) v.index = v.index + first * v.numbers;
   if (v.op == ValueOp::gather || v.op == ValueOp::lane_index) v.index = v.index + first * v.stride;
   if (counted) {
     v.count = std::clamp(v.count - first, 0, width);
@@ -106,9 +106,10 @@ Value Legaliser::lowered(Value v) const {
     return make(ValueOp::max, v, {v.args[0], make(ValueOp::neg, v, {v.args[0]})});
   if (v.op == ValueOp::ceil && dialect_.find("ceil") == nullptr)
     return make(ValueOp::neg, v, {make(ValueOp::floor, v, {make(ValueOp::neg, v, {v.args[0]})})});
-  if (v.op == ValueOp::load && v.count < v.lanes && dialect_.find("load_part") == nullptr) {
+  const char* part = v.numbers > 1 ? "load_packed_part" : "load_part";
+  if (v.op == ValueOp::load && v.count < v.lanes && dialect_.find(part) == nullptr) {
     v.op = ValueOp::gather;
-    v.stride = 1;
+    v.stride = v.numbers;
   }
   return v;
 }
@@ -123,14 +124,23 @@ Value Legaliser::piece_of_value(const Value& v, int piece, int width) {
 void Legaliser::add_store(ir::Block& to, const ir::Store& s) {
   const int width = shape_of(s.value.lanes, s.value.dtype).lanes;
   for (int first = 0, i = 0; first < s.count; first += width, ++i)
-    to.push_back(
-        {ir::Store{s.id, s.index + first * s.stride, s.stride, std::min(width, s.count - first),
-                   s.hint, piece_of_value(s.value, i, width)}});
+    to.push_back({ir::Store{s.id,
+                            s.index + first * s.stride,
+                            s.stride,
+                            std::min(width, s.count - first),
+                            s.hint,
+                            piece_of_value(s.value, i, width),
+                            {}}});
 }
 
 }  // namespace
 
 Result<ir::Kernel> legalise(const ir::Kernel& kernel, const Dialect& dialect) {
+  if (kernel.vector_lane >= 0)
+    return error(fmt::format("kernel '{}': lanes have addresses and conditions of their own, "
+                             "which vectors of dialect '{}' do not",
+                             kernel.name, dialect.name),
+                 "lanes that are one element, or neighbours");
   Legaliser l{kernel, dialect};
   ir::Kernel out = l.run();
   if (l.unsupported().empty()) return out;

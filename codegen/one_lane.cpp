@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "codegen/split_vectors.h"
 
@@ -16,7 +17,8 @@ using ir::ValueOp;
 class OneLane final : public SplitVectors {
  public:
   OneLane(const ir::Kernel& kernel, int width) : SplitVectors(kernel), width_(width) {
-    lane_ = out_.lane = new_index("lane");
+    lane_ = out_.lane = kernel.vector_lane >= 0 ? kernel.vector_lane : new_index("lane");
+    out_.vector_lane = -1;
     if (kernel.waves == 1) return;
     out_.lane = new_index("thread");
     out_.wave = -1;
@@ -42,6 +44,16 @@ class OneLane final : public SplitVectors {
   ir::Condition lane_below(int count) const { return {ir::variable(lane_), 0, count - 1}; }
   ir::Index lane(int piece, int64_t stride) const {
     return ir::variable(lane_, stride) + piece * width_ * stride;
+  }
+  // An index that may contain the lane's number, in this piece of the vector.
+  ir::Index in_piece(const ir::Index& index, int piece) const {
+    if (piece == 0 || !ir::depends_on(index, lane_)) return index;
+    return ir::substitute(
+        index, [&](int var) { return var == lane_ ? lane(piece, 1) : ir::variable(var); });
+  }
+  std::vector<ir::Condition> in_piece(std::vector<ir::Condition> conditions, int piece) const {
+    for (ir::Condition& c : conditions) c.index = in_piece(c.index, piece);
+    return conditions;
   }
   Value element(const Value& v, const ir::Index& index, int piece) const;
   bool is_copy(const ir::Block& b) const;
@@ -89,6 +101,7 @@ Value OneLane::element(const Value& v, const ir::Index& index, int piece) const 
   Value load = scalar(ValueOp::load, v.dtype);
   load.id = v.id;
   load.index = index;
+  load.numbers = v.numbers;
   load.count = 1;
   if (count == width_) return load;
   Value guard = scalar(ValueOp::guard, v.dtype);
@@ -101,9 +114,9 @@ Value OneLane::value(const Value& v, int piece) {
   const bool vector = v.lanes > 1;
   switch (v.op) {
     case ValueOp::load:
-      return element(v, vector ? v.index + lane(piece, 1) : v.index, piece);
+      return element(v, vector ? v.index + lane(piece, v.numbers) : v.index, piece);
     case ValueOp::gather:
-      return element(v, vector ? v.index + lane(piece, v.stride) : v.index, piece);
+      return element(v, vector ? in_piece(v.index, piece) + lane(piece, v.stride) : v.index, piece);
     case ValueOp::splat:
       return element(v, v.index, piece);
     default:
@@ -111,6 +124,7 @@ Value OneLane::value(const Value& v, int piece) {
   }
   Value one = v;
   one.lanes = 1;
+  one.conditions = in_piece(v.conditions, piece);
   one.args.clear();
   for (const Value& a : v.args) one.args.push_back(value(a, piece));
   if (v.op == ValueOp::reg) one.id = piece_of(v.id, piece);
@@ -158,14 +172,15 @@ void OneLane::add_store(ir::Block& to, const ir::Store& s) {
     const int count = vector ? std::clamp(s.count - p * width_, 0, width_) : 1;
     if (count == 0) continue;
     ir::Store one = s;
-    one.index = vector ? s.index + lane(p, s.stride) : s.index;
+    one.index = vector ? in_piece(s.index, p) + lane(p, s.stride) : s.index;
     one.stride = one.count = 1;
     one.value = value(s.value, p);
-    if (count == width_) {
+    ir::If some{in_piece(std::exchange(one.conditions, {}), p), {}, {}};
+    if (count < width_) some.conditions.push_back(lane_below(count));
+    if (some.conditions.empty()) {
       to.push_back({std::move(one)});
       continue;
     }
-    ir::If some{{lane_below(count)}, {}, {}};
     some.then_body.push_back({std::move(one)});
     to.push_back({std::move(some)});
   }

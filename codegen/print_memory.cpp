@@ -2,6 +2,8 @@
 // convert (ir::converts), and where a language has another type for elements of arguments.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codegen/printer.h"
 
 namespace assay::codegen {
@@ -64,6 +66,47 @@ Text print_stored(Printer& p, int buffer, const ir::Value& v) {
 Text print_written(Printer& p, int buffer, Text element) {
   const MemoryForm* form = memory_form(p, buffer);
   return form == nullptr ? element : fill(form->write, {{"a", std::move(element)}});
+}
+
+namespace {
+
+// Is an element a multiple of `n` elements from the buffer's first one, which is aligned?
+bool is_aligned(const ir::Index& index, int n) {
+  return index.offset % n == 0 && std::all_of(index.terms.begin(), index.terms.end(),
+                                              [&](const ir::Term& t) { return t.coeff % n == 0; });
+}
+
+Text packed_at(Printer& p, const ir::Value& v, const ir::Index& index, int lanes) {
+  const bool aligned = is_aligned(index, v.numbers) || !p.has("load_packed_unaligned");
+  return p.spell(
+      aligned ? "load_packed" : "load_packed_unaligned",
+      {{"pointer", print_address(p, v.id, index)}, {"type", {p.type_name(v.dtype, lanes)}}});
+}
+
+}  // namespace
+
+Text print_packed(Printer& p, const ir::Value& v) {
+  if (is_single(p, v.id))
+    p.unsupported.insert(fmt::format("several numbers of '{}' in one value", p.buffer(v.id).name));
+  if (v.lanes == 1 || (v.op == ir::ValueOp::load && v.count == v.lanes))
+    return packed_at(p, v, v.index, v.lanes);
+  const Text fill = print_number(p, v.dtype, 0);
+  if (v.op == ir::ValueOp::load)
+    return p.spell("load_packed_part", {{"pointer", print_address(p, v.id, v.index)},
+                                        {"type", {p.type_name(v.dtype, v.lanes)}},
+                                        {"count", {std::to_string(v.count)}},
+                                        {"fill", fill}});
+  std::vector<std::string> items;
+  for (int l = 0; l < v.lanes; ++l)
+    items.push_back(l < v.count ? packed_at(p, v, v.index + l * v.stride, 1).text : fill.text);
+  return print_list(p, v, items);
+}
+
+Text print_insert(Printer& p, const ir::Value& v) {
+  return p.spell("insert", {{"a", print_value(p, v.args[0])},
+                            {"b", print_value(p, v.args[1])},
+                            {"place", {std::to_string(static_cast<int>(v.number))}},
+                            {"type", {p.type_name(v.dtype, v.lanes)}}});
 }
 
 }  // namespace assay::codegen

@@ -1,6 +1,7 @@
 // Values as expressions. A comparison is a mask of the language where a select consumes it, and
 // the number 1 or 0 elsewhere.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <charconv>
@@ -39,22 +40,17 @@ std::string_view spelling_of(ValueOp op) {
 
 Text type_of(Printer& p, const Value& v) { return {p.type_name(v.dtype, v.lanes)}; }
 
-Text broadcast(Printer& p, const Value& v, const Text& element) {
-  if (v.lanes == 1) return element;
-  return p.spell("broadcast", {{"a", element}, {"type", type_of(p, v)}});
-}
-
-Text list(Printer& p, const Value& v, const std::vector<std::string>& items) {
-  return p.spell("list",
-                 {{"type", type_of(p, v)}, {"items", {fmt::format("{}", fmt::join(items, ", "))}}});
-}
-
 // One element in every lane, written as a scalar where the language broadcasts implicitly.
 bool is_uniform(const Value& v) {
   return v.lanes > 1 && (v.op == ValueOp::constant || v.op == ValueOp::splat);
 }
 
 Text element_of(Printer& p, const Value& v) {
+  if (v.numbers > 1) {
+    Value one = v;
+    one.lanes = one.count = 1;
+    return print_packed(p, one);
+  }
   return v.op == ValueOp::constant ? print_number(p, v.dtype, v.number)
                                    : print_read(p, v.id, v.dtype, print_element(p, v.id, v.index));
 }
@@ -84,7 +80,7 @@ Text print_gather(Printer& p, const Value& v, int64_t stride) {
                                              print_gathered_element(p, v.id, v.index + l * stride))
                                       .text
                                 : print_number(p, v.dtype, v.number).text);
-  return list(p, v, items);
+  return print_list(p, v, items);
 }
 
 Text print_indirect(Printer& p, const Value& v) {
@@ -98,7 +94,7 @@ Text print_indirect(Printer& p, const Value& v) {
   if (v.lanes == 1) return element(0);
   std::vector<std::string> items;
   for (int l = 0; l < v.lanes; ++l) items.push_back(element(l).text);
-  return list(p, v, items);
+  return print_list(p, v, items);
 }
 
 Text print_as_typed(Printer& p, const Value& v) {
@@ -132,7 +128,7 @@ Text print_lane_index(Printer& p, const Value& v) {
     items.push_back(
         p.spell("index_to_number", {{"index", index}, {"scalar", {p.scalar_name(v.dtype)}}}).text);
   }
-  return v.lanes == 1 ? Text{items[0], 15} : list(p, v, items);
+  return v.lanes == 1 ? Text{items[0], 15} : print_list(p, v, items);
 }
 
 // A truth value of the language.
@@ -205,7 +201,7 @@ bool is_spelled_by_bits(ir::DType t, const ElementType& type) {
   return !ir::is_integer(t) && ir::numbers_in(t) == 1 && !type.infinity;
 }
 
-std::string bits_of(ir::DType t, double number) {
+std::string digits_of(ir::DType t, double number) {
   return fmt::format("0x{:04x}", ir::pack(t, 0, 0, number));
 }
 
@@ -216,7 +212,7 @@ Text print_number(Printer& p, ir::DType t, double number) {
   if (found == nullptr) return {p.scalar_name(t)};
   const ElementType& type = *found;
   if (is_spelled_by_bits(t, type))
-    return {fill(type.literal, {{"digits", {""}}, {"bits", {bits_of(t, number)}}})};
+    return {fill(type.literal, {{"digits", {""}}, {"bits", {digits_of(t, number)}}})};
   if (std::isnan(number) && type.nan) return {*type.nan};
   if (std::isinf(number) && type.infinity)
     return {(number < 0 ? "-" : "") + *type.infinity, number < 0 ? 15 : kCallLevel};
@@ -241,6 +237,16 @@ Text print_lane(Printer& p, const Text& vector, int lane) {
       {{"a", vector}, {"lane", {std::to_string(lane)}}, {"hex", {fmt::format("{:x}", lane)}}});
 }
 
+Text print_broadcast(Printer& p, const Value& v, const Text& element) {
+  if (v.lanes == 1) return element;
+  return p.spell("broadcast", {{"a", element}, {"type", type_of(p, v)}});
+}
+
+Text print_list(Printer& p, const Value& v, const std::vector<std::string>& items) {
+  return p.spell("list",
+                 {{"type", type_of(p, v)}, {"items", {fmt::format("{}", fmt::join(items, ", "))}}});
+}
+
 Text print_value(Printer& p, const Value& v) {
   if (is_computed(v.op))
     if (const ElementType* t = p.element_type(v.dtype); t != nullptr && t->only_moved)
@@ -248,13 +254,15 @@ Text print_value(Printer& p, const Value& v) {
   switch (v.op) {
     case ValueOp::constant:
     case ValueOp::splat:
-      return broadcast(p, v, element_of(p, v));
+      return print_broadcast(p, v, element_of(p, v));
     case ValueOp::reg:
       return {p.register_names[static_cast<size_t>(v.id)]};
     case ValueOp::load:
     case ValueOp::gather:
     case ValueOp::indirect:
-      return print_reads(p, v);
+      return v.numbers > 1 ? print_packed(p, v) : print_reads(p, v);
+    case ValueOp::insert:
+      return print_insert(p, v);
     case ValueOp::lane_index:
       return print_lane_index(p, v);
     case ValueOp::add:

@@ -86,6 +86,13 @@ Text print_read(Printer& p, int buffer, ir::DType to, Text element);
 Text print_stored(Printer& p, int buffer, const ir::Value& v);
 Text print_written(Printer& p, int buffer, Text element);
 
+// A load of values of several numbers (Value::numbers), and a value with one of them replaced.
+Text print_packed(Printer& p, const ir::Value& v);
+Text print_insert(Printer& p, const ir::Value& v);
+// In every lane.
+Text print_broadcast(Printer& p, const ir::Value& v, const Text& element);
+Text print_list(Printer& p, const ir::Value& v, const std::vector<std::string>& items);
+
 // A value with the type it has; lanes == 1 is a scalar.
 Text print_value(Printer& p, const ir::Value& v);
 Text print_lane(Printer& p, const Text& vector, int lane);

@@ -45,6 +45,12 @@ constexpr SpellingRow kRows[] = {
     {"opaque_scratch", {"name", "scalar", "pointer"}, kOptional},
     {"load", {"pointer", "type", "lanes"}},
     {"load_part", {"pointer", "count", "fill", "type"}, kOptional},
+    // Values of several numbers: neighbours in memory, the same where they lie at no multiple of
+    // their bytes (default: as the first), the first `count` lanes of a vector; one number replaced.
+    {"load_packed", {"pointer", "type"}, kOptional},
+    {"load_packed_unaligned", {"pointer", "type"}, kOptional},
+    {"load_packed_part", {"pointer", "count", "fill", "type"}, kOptional},
+    {"insert", {"a", "b", "place", "type"}, kOptional},
     {"store", {"pointer", "value", "type", "lanes"}},
     {"store_part", {"pointer", "count", "value", "type"}, kOptional},
     {"store_stream", {"pointer", "value", "type"}, kOptional},

@@ -56,6 +56,11 @@ bool converts(DType stored, DType computed) {
   return (stored == DType::f16 || stored == DType::bf16) && computed == accumulation_of(stored);
 }
 
+bool packs(DType packed, DType number) {
+  if (packed == DType::i32) return number == DType::i8 || number == DType::u8;
+  return numbers_in(packed) > 1 && number_type(packed) == number;
+}
+
 std::string_view name_of(DType t) { return row_of(t).name; }
 
 std::optional<DType> parse_element_type(std::string_view name) {

@@ -19,6 +19,8 @@ DType accumulation_of(DType t);
 // Loads and stores of loop kernels convert between elements of type `stored` and values of type
 // `computed`: f16 or bf16, and their accumulation type. Stores round to nearest even.
 bool converts(DType stored, DType computed);
+// Does a register of type `packed` hold several numbers of type `number`: f16x2, i32 of i8.
+bool packs(DType packed, DType number);
 std::string_view name_of(DType t);
 std::optional<DType> parse_dtype(std::string_view name);         // of a tensor
 std::optional<DType> parse_element_type(std::string_view name);  // packed ones, too

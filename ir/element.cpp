@@ -145,6 +145,15 @@ uint32_t pack(DType number, uint32_t bits, int i, double value) {
   return load<uint32_t>(element.data());
 }
 
+uint32_t bits_of(DType register_type, double value) {
+  return register_type == DType::i32 ? static_cast<uint32_t>(static_cast<int32_t>(value))
+                                     : static_cast<uint32_t>(value);
+}
+double of_bits(DType register_type, uint32_t bits) {
+  return register_type == DType::i32 ? static_cast<double>(static_cast<int32_t>(bits))
+                                     : static_cast<double>(bits);
+}
+
 int64_t load_integer(DType t, const std::byte* at) {
   switch (t) {
     case DType::i8:

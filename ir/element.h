@@ -23,6 +23,10 @@ double rounded(DType t, double value);
 double unpack(DType number, uint32_t bits, int i);
 uint32_t pack(DType number, uint32_t bits, int i, double value);
 
+// The value of a register that holds several numbers (f16x2, i32 of four i8), and its 32 bits.
+double of_bits(DType register_type, uint32_t bits);
+uint32_t bits_of(DType register_type, double value);
+
 double load_element(DType t, const std::byte* at);
 void store_element(DType t, std::byte* at, double value);
 

@@ -74,9 +74,9 @@ struct Lister {
 constexpr const char* kWords[] = {"add",   "sub",    "mul",   "div",    "max",  "min",
                                   "pow",   "fma",    "neg",   "abs",    "exp",  "log",
                                   "sqrt",  "tanh",   "erf",   "floor",  "ceil", "less",
-                                  "equal", "select", "guard", "opaque", "dot"};
+                                  "equal", "select", "guard", "opaque", "dot",  "insert"};
 constexpr auto kFirstWord = static_cast<size_t>(ValueOp::add);
-static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::dot) + 1);
+static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::insert) + 1);
 
 const char* word(ValueOp op) { return kWords[static_cast<size_t>(op) - kFirstWord]; }
 
@@ -86,6 +86,7 @@ std::string shape(DType t, int lanes) {
 
 std::string Lister::source(const Value& v) const {
   const DType stored = k.buffers.at(static_cast<size_t>(v.id)).dtype;
+  if (v.numbers > 1) return fmt::format("of {} {} ", v.numbers, name_of(stored)) + buffer(v.id);
   return (stored == v.dtype ? "" : fmt::format("from {} ", name_of(stored))) + buffer(v.id);
 }
 
@@ -124,6 +125,7 @@ std::string Lister::value(const Value& v) const {
   std::string text = word(v.op);
   text += '(';
   if (v.op == ValueOp::guard) text += conditions(v.conditions) + " ? ";
+  if (v.op == ValueOp::insert) text += fmt::format("{}: ", v.number);
   for (size_t i = 0; i < v.args.size(); ++i) text += (i ? ", " : "") + value(v.args[i]);
   return text + ')';
 }
@@ -166,6 +168,7 @@ void Lister::list(const Store& s) {
   if (s.stride != 1) how += fmt::format(" step {}", s.stride);
   if (s.count != s.value.lanes) how += fmt::format(" for {}", s.count);
   if (s.hint != CacheHint::none) how += s.hint == CacheHint::stream ? " stream" : " bypass";
+  if (!s.conditions.empty()) how += " where " + conditions(s.conditions);
   line(fmt::format("{}[{}]{} = {}", buffer(s.id), at(s.index), how, value(s.value)));
 }
 

@@ -3,11 +3,13 @@
 //
 // Values are vectors of `lanes` elements in named registers, never arrays. A load, splat, gather or
 // indirect load from a buffer of f16 or bf16 may have f32 values, and a store to one may take them
-// (converts() in dtype.h): the access converts. Addresses are element
-// offsets given as ir::Index over the kernel's index variables. A kernel runs once per group; the
-// group id is index variable 0. Statements execute in order. Scratch is private to the running
-// group. A group may be several waves. Each runs the whole body with its own wave id and registers;
-// they share the scratch and synchronise at barriers.
+// (converts() in dtype.h): the access converts. A value of a packed type holds `numbers` neighbours
+// of a buffer of its numbers: bf16x2 two bf16, i32 four i8. Addresses are element
+// offsets given as ir::Index over the kernel's index variables. Those of gathers and stores, and
+// conditions of guards and stores, may contain the number of the lane (`vector_lane`). A kernel
+// runs once per group; the group id is index variable 0. Statements execute in order. Scratch is
+// private to the running group. A group may be several waves. Each runs the whole body with its own
+// wave id and registers; they share the scratch and synchronise at barriers.
 #pragma once
 
 #include <cstdint>
@@ -85,6 +87,7 @@ enum class ValueOp {
   opaque,  // args[0], with its value hidden from the compiler
   dot,     // of i32: args[2] + the sum of the products of the four i8 in the bits of args[0] and
            // args[1]; wraps
+  insert,  // args[0], of which number args[1] replaces the one in place `number`
 };
 
 // low <= index <= high
@@ -101,7 +104,8 @@ struct Value {
   int id = -1;
   Index index;
   int64_t stride = 0;
-  int count = 0;  // load, gather: 1..lanes
+  int count = 0;    // load, gather: 1..lanes
+  int numbers = 1;  // load, splat, gather: neighbours in the buffer that each lane's value holds
   double number = 0;
   std::vector<Value> args;
   std::vector<Condition> conditions;  // guard
@@ -162,6 +166,7 @@ struct Store {  // the first `count` lanes of value to buffer `id` at `index`
   int count = 0;
   CacheHint hint = CacheHint::none;
   Value value;
+  std::vector<Condition> conditions;  // lanes for which they do not hold store nothing
   bool operator==(const Store&) const = default;
 };
 
@@ -244,9 +249,10 @@ struct Kernel {
   std::vector<Register> registers;
   std::vector<MatrixInstruction> instructions;  // that its statements use
   int64_t groups = 1;
-  int waves = 1;  // of a group
-  int wave = -1;  // index variable of the wave id, where there are several waves
-  int lane = -1;  // index variable of the thread id in the group, where lanes are threads
+  int waves = 1;         // of a group
+  int wave = -1;         // index variable of the wave id, where there are several waves
+  int lane = -1;         // index variable of the thread id in the group, where lanes are threads
+  int vector_lane = -1;  // index variable of a vector's lane, where addresses need it
   Block body;
 };
 

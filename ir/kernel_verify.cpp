@@ -1,191 +1,9 @@
-// verify(Kernel): everything that the printer and the interpreter assume.
-#include <fmt/format.h>
-
+// verify(Kernel): everything that the printer and the interpreter assume. Statements.
 #include <algorithm>
-#include <initializer_list>
 
-#include "ir/kernel.h"
+#include "ir/kernel_checker.h"
 
 namespace assay::ir {
-namespace {
-
-struct Checker {
-  const Kernel& k;
-  Diags diags;
-  std::vector<bool> var_bound, var_visible, reg_visible;
-  std::vector<bool>
-      var_own;        // per variable: its value may differ between waves or lanes of a group
-  int divergent = 0;  // enclosing conditions and loops that may differ between them
-
-  explicit Checker(const Kernel& kernel)
-      : k(kernel),
-        var_bound(k.index_names.size(), false),
-        var_visible(k.index_names.size(), false),
-        reg_visible(k.registers.size(), false),
-        var_own(k.index_names.size(), false) {}
-
-  void fail(const std::string& what) {
-    diags.push_back(error(fmt::format("kernel '{}': {}", k.name, what)));
-  }
-  bool in_range(int id, size_t size) const { return id >= 0 && static_cast<size_t>(id) < size; }
-
-  bool buffer_ok(int id) {
-    if (in_range(id, k.buffers.size())) return true;
-    fail(fmt::format("there is no buffer {}", id));
-    return false;
-  }
-  bool register_ok(int id) {
-    if (!in_range(id, k.registers.size())) {
-      fail(fmt::format("there is no register {}", id));
-      return false;
-    }
-    if (reg_visible[static_cast<size_t>(id)]) return true;
-    fail(fmt::format("register '{}' is used where it is not declared",
-                     k.registers[static_cast<size_t>(id)].name));
-    return false;
-  }
-
-  bool is_own(const Index& index) const;
-  void check_index(const Index& index);
-  void check_conditions(const std::vector<Condition>& conditions);
-  void check_value(const Value& v);
-  void check_leaf(const Value& v);
-  void check_moved(const char* access, int id, DType value);
-  void check_block(const Block& block);
-  void bind(int var);
-  void check_space(const Buffer& b);
-
-  void check(const For& s);
-  void check(const If& s);
-  void check(const LetIndex& s);
-  void check(const Locate& s);
-  void check(const Assign& s);
-  void check(const Declare& s);
-  void check(const Store& s);
-  void check(const Prefetch& s);
-  void check(const Keep& s) { register_ok(s.reg); }
-  void check(const Barrier&) {
-    if (divergent > 0) fail("a barrier in divergent control flow");
-  }
-  void check(const AtomicAdd& s);
-  void check(const DeviceBarrier& s);
-  void check_added_to(int id, DType added);
-  void check(const MatrixMultiply& s);
-  void check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs,
-                      const Fragment& f);
-};
-
-size_t arity(ValueOp op) {
-  using enum ValueOp;
-  const auto any_of = [op](std::initializer_list<ValueOp> ops) {
-    return std::find(ops.begin(), ops.end(), op) != ops.end();
-  };
-  if (any_of({constant, reg, load, splat, gather, lane_index})) return 0;
-  if (any_of({fma, select, dot})) return 3;
-  if (any_of({add, sub, mul, div, max, min, pow, less, equal, guard})) return 2;
-  return 1;
-}
-
-bool is_index_type(DType t) { return t == DType::i32 || t == DType::i64; }  // a boolean is none
-
-// What is computed on two numbers at once.
-bool has_pairs(ValueOp op) {
-  using enum ValueOp;
-  switch (op) {
-    case constant:
-    case reg:
-    case load:
-    case splat:
-    case gather:
-    case indirect:
-    case add:
-    case sub:
-    case mul:
-    case fma:
-    case neg:
-    case opaque:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool Checker::is_own(const Index& index) const {
-  return std::any_of(index.terms.begin(), index.terms.end(), [&](const Term& t) {
-    if (t.var < 0) return t.of.size() == 1 && is_own(t.of[0]);
-    return in_range(t.var, var_own.size()) && var_own[static_cast<size_t>(t.var)];
-  });
-}
-
-void Checker::check_index(const Index& index) {
-  for (const Term& t : index.terms) {
-    if (t.div < 1 || t.mod < 0)
-      fail(fmt::format("an index divides by {} or takes it modulo {}", t.div, t.mod));
-    if (t.var < 0) {
-      if (t.of.size() == 1)
-        check_index(t.of[0]);
-      else
-        fail("an index term has neither a variable nor one nested index");
-    } else if (!in_range(t.var, k.index_names.size())) {
-      fail(fmt::format("there is no index variable {}", t.var));
-    } else if (!var_visible[static_cast<size_t>(t.var)]) {
-      fail(fmt::format("index variable '{}' is used where it is not bound",
-                       k.index_names[static_cast<size_t>(t.var)]));
-    }
-  }
-}
-
-void Checker::check_conditions(const std::vector<Condition>& conditions) {
-  for (const Condition& c : conditions) check_index(c.index);
-}
-
-void Checker::check_moved(const char* access, int id, DType value) {
-  const Buffer& b = k.buffers[static_cast<size_t>(id)];
-  if (b.dtype != value && !converts(b.dtype, value))
-    fail(fmt::format("{} '{}' has another type than the buffer: {}, expected {}{}", access, b.name,
-                     name_of(value), name_of(b.dtype),
-                     converts(b.dtype, accumulation_of(b.dtype))
-                         ? fmt::format(" or {}", name_of(accumulation_of(b.dtype)))
-                         : ""));
-}
-
-void Checker::check_leaf(const Value& v) {
-  const bool reads = v.op == ValueOp::load || v.op == ValueOp::splat || v.op == ValueOp::gather ||
-                     v.op == ValueOp::indirect;
-  if ((reads && v.op != ValueOp::indirect) || v.op == ValueOp::lane_index) check_index(v.index);
-  if (reads && buffer_ok(v.id)) check_moved("a load from", v.id, v.dtype);
-  if ((v.op == ValueOp::load || v.op == ValueOp::gather) && (v.count < 1 || v.count > v.lanes))
-    fail(fmt::format("a load of {} elements into {} lanes", v.count, v.lanes));
-  if (v.op == ValueOp::reg && register_ok(v.id)) {
-    const Register& r = k.registers[static_cast<size_t>(v.id)];
-    if (r.dtype != v.dtype || r.lanes != v.lanes)
-      fail(fmt::format("register '{}' has {} lanes and is read with {}", r.name, r.lanes, v.lanes));
-  }
-}
-
-void Checker::check_value(const Value& v) {
-  if (v.lanes < 1) fail(fmt::format("a value of {} lanes", v.lanes));
-  check_leaf(v);
-  check_conditions(v.conditions);
-  if (v.op != ValueOp::guard && !v.conditions.empty()) fail("only a guard has conditions");
-  if (numbers_in(v.dtype) > 1 && !has_pairs(v.op))
-    fail(fmt::format("an operation that {} does not have", name_of(v.dtype)));
-  if (v.op == ValueOp::dot && v.dtype != DType::i32)
-    fail("products of four i8 are added up in i32 only");
-  const bool by_place = v.op == ValueOp::indirect && v.args.size() == 2 &&
-                        in_range(v.id, k.buffers.size()) &&
-                        k.buffers[static_cast<size_t>(v.id)].space == Space::image;
-  if (v.args.size() != arity(v.op) && !by_place)
-    return fail(
-        fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
-  for (const Value& a : v.args) {
-    const bool typed = v.op == ValueOp::indirect ? is_index_type(a.dtype) : a.dtype == v.dtype;
-    if (a.lanes != v.lanes || !typed)
-      fail(fmt::format("an operand of {} lanes in an operation of {}, or of another type", a.lanes,
-                       v.lanes));
-    check_value(a);
-  }
-}
 
 void Checker::check_space(const Buffer& b) {
   if (b.space == Space::plain) return;
@@ -276,7 +94,8 @@ void Checker::check(const Declare& s) {
 }
 
 void Checker::check(const Store& s) {
-  check_index(s.index);
+  check_lanes(s.index);
+  check_lanes(s.conditions);
   check_value(s.value);
   if (s.count < 1 || s.count > s.value.lanes)
     fail(fmt::format("a store of {} elements of {} lanes", s.count, s.value.lanes));
@@ -353,8 +172,6 @@ void Checker::check(const Prefetch& s) {
   buffer_ok(s.id);
 }
 
-}  // namespace
-
 Diags verify(const Kernel& k) {
   Checker c(k);
   if (k.name.empty()) c.fail("it has no name");
@@ -375,6 +192,8 @@ Diags verify(const Kernel& k) {
     c.var_bound[0] = c.var_visible[0] = true;
   if (k.waves < 1 || (k.waves > 1 && k.wave < 0 && k.lane < 0))
     c.fail(fmt::format("a group of {} waves, which have no numbers", k.waves));
+  if (k.vector_lane >= 0 && !c.in_range(k.vector_lane, k.index_names.size()))
+    c.fail(fmt::format("there is no index variable {} for the lane of vectors", k.vector_lane));
   for (const auto& [var, whose] : {std::pair{k.wave, "wave"}, {k.lane, "lane"}}) {
     const auto i = static_cast<size_t>(var);
     if (var >= 0 && c.in_range(var, k.index_names.size()))

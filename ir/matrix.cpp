@@ -21,16 +21,6 @@ double read(const Fragment& f, double number) {
       std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(number)) & 0xffffe000U));
 }
 
-// 32 bits, whichever type their register has.
-uint32_t bits_of(DType element, double value) {
-  return element == DType::i32 ? static_cast<uint32_t>(static_cast<int32_t>(value))
-                               : static_cast<uint32_t>(value);
-}
-double of_bits(DType element, uint32_t bits) {
-  return element == DType::i32 ? static_cast<double>(static_cast<int32_t>(bits))
-                               : static_cast<double>(bits);
-}
-
 struct Matrix {
   int cols;
   std::vector<double> numbers;

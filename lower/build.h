@@ -34,6 +34,19 @@ inline ir::Value op_value(ir::ValueOp op, std::vector<ir::Value> args) {
   return v;
 }
 
+// The value where the conditions hold, else 0.
+inline ir::Value guard_value(std::vector<ir::Condition> conditions, ir::Value value) {
+  ir::Value g;
+  g.op = ir::ValueOp::guard;
+  g.lanes = value.lanes;
+  g.dtype = value.dtype;
+  g.conditions = std::move(conditions);
+  ir::Value none = constant_value(0, value.lanes);
+  none.dtype = value.dtype;
+  g.args = {std::move(value), std::move(none)};
+  return g;
+}
+
 template <class Node>
 void append(ir::Block& block, Node node) {
   ir::Stmt s;

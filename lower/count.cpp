@@ -21,6 +21,7 @@ void add_scaled(Counts& to, const Counts& c, double times) {
   to.branches += c.branches * times;
   to.prefetches += c.prefetches * times;
   to.barriers += c.barriers * times;
+  to.matrix += c.matrix * times;
   for (size_t b = 0; b < c.buffers.size(); ++b) {
     AccessCount& a = to.buffers[b];
     const AccessCount& from = c.buffers[b];
@@ -29,6 +30,8 @@ void add_scaled(Counts& to, const Counts& c, double times) {
     a.gathered_lanes += from.gathered_lanes * times;
     a.vector_stores += from.vector_stores * times;
     a.scattered_lanes += from.scattered_lanes * times;
+    a.fragment_loads += from.fragment_loads * times;
+    a.fragment_stores += from.fragment_stores * times;
   }
 }
 
@@ -36,7 +39,7 @@ void add_scaled(Counts& to, const Counts& c, double times) {
 using Evaluated = std::vector<std::vector<ir::Condition>>;
 
 // An operation or an access, without its arguments.
-void count_operation(const ir::Value& v, Evaluated& evaluated, Counts& out) {
+void count_operation(const ir::Value& v, int lane, Evaluated& evaluated, Counts& out) {
   using V = ir::ValueOp;
   const auto access = [&]() -> AccessCount& { return out.buffers[static_cast<size_t>(v.id)]; };
   switch (v.op) {
@@ -52,7 +55,10 @@ void count_operation(const ir::Value& v, Evaluated& evaluated, Counts& out) {
       access().splats += 1;
       break;
     case V::gather:
-      access().gathered_lanes += v.count;
+      if (lane >= 0 && ir::depends_on(v.index, lane))
+        access().fragment_loads += 1;
+      else
+        access().gathered_lanes += v.count;
       break;
     case V::indirect:
       access().gathered_lanes += v.lanes;
@@ -96,6 +102,7 @@ void count_operation(const ir::Value& v, Evaluated& evaluated, Counts& out) {
     case V::less:
     case V::equal:
     case V::select:
+    case V::insert:
       out.simple += 1;
       break;
   }
@@ -103,11 +110,12 @@ void count_operation(const ir::Value& v, Evaluated& evaluated, Counts& out) {
 
 // Eliminated loads count nothing. An operand used twice by one operation (a square) is computed
 // once, as every compiler does (common subexpressions).
-void count_value(const ir::Value& v, const std::unordered_set<const ir::Value*>& eliminated,
-                 Evaluated& evaluated, Counts& out) {
+void count_value(const ir::Value& v, int lane,
+                 const std::unordered_set<const ir::Value*>& eliminated, Evaluated& evaluated,
+                 Counts& out) {
   for (auto a = v.args.begin(); a != v.args.end(); ++a)
-    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, eliminated, evaluated, out);
-  if (!eliminated.contains(&v)) count_operation(v, evaluated, out);
+    if (std::find(v.args.begin(), a, *a) == a) count_value(*a, lane, eliminated, evaluated, out);
+  if (!eliminated.contains(&v)) count_operation(v, lane, evaluated, out);
 }
 
 // Index variables on which the trip counts and conditions inside a block depend.
@@ -143,6 +151,7 @@ class Counter {
  public:
   explicit Counter(const ir::Kernel& k)
       : values_(k.index_names.size(), 0),
+        lane_(k.vector_lane),
         buffers_(k.buffers.size()),
         redundant_(redundant_loads(k)) {}
 
@@ -207,7 +216,7 @@ class Counter {
 
   void visit(const ir::For& f, Counts& out) {
     if (const auto loads = redundant_.hoisted.find(&f); loads != redundant_.hoisted.end())
-      for (const ir::Value* v : loads->second) count_operation(*v, evaluated_, out);
+      for (const ir::Value* v : loads->second) count_operation(*v, lane_, evaluated_, out);
     int64_t trips = f.limit;
     for (const ir::Index& b : f.bounds) trips = std::min(trips, ir::evaluate(b, values_));
     if (trips > 0) out.iterations += static_cast<double>(trips);
@@ -232,13 +241,15 @@ class Counter {
     out.simple += kLocateCost;
   }
   void visit(const ir::Assign& a, Counts& out) {
-    count_value(a.value, redundant_.eliminated, evaluated_, out);
+    count_value(a.value, lane_, redundant_.eliminated, evaluated_, out);
   }
   void visit(const ir::Declare&, Counts&) {}
   void visit(const ir::Store& s, Counts& out) {
-    count_value(s.value, redundant_.eliminated, evaluated_, out);
+    count_value(s.value, lane_, redundant_.eliminated, evaluated_, out);
     AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
-    if (s.stride == 1)
+    if (lane_ >= 0 && ir::depends_on(s.index, lane_))
+      a.fragment_stores += 1;
+    else if (s.stride == 1)
       a.vector_stores += 1;
     else
       a.scattered_lanes += s.count;
@@ -246,15 +257,16 @@ class Counter {
   void visit(const ir::Prefetch&, Counts& out) { out.prefetches += 1; }
   void visit(const ir::Keep&, Counts&) {}
   void visit(const ir::Barrier&, Counts& out) { out.barriers += 1; }
-  void visit(const ir::MatrixMultiply&, Counts&) {}  // not made by lowering, as
-  void visit(const ir::DeviceBarrier&, Counts&) {}
+  void visit(const ir::MatrixMultiply&, Counts& out) { out.matrix += 1; }
+  void visit(const ir::DeviceBarrier&, Counts&) {}  // not made by lowering
   void visit(const ir::AtomicAdd& s, Counts& out) {
-    count_value(s.value, redundant_.eliminated, evaluated_, out);
+    count_value(s.value, lane_, redundant_.eliminated, evaluated_, out);
     out.buffers[static_cast<size_t>(s.id)].gathered_lanes += s.value.lanes;
     out.buffers[static_cast<size_t>(s.id)].scattered_lanes += s.value.lanes;
   }
 
   std::vector<int64_t> values_;
+  const int lane_;  // Kernel::vector_lane
   size_t buffers_;
   Evaluated evaluated_;
   RedundantLoads redundant_;
@@ -266,13 +278,14 @@ class Counter {
 
 double Counts::loads() const {
   double n = 0;
-  for (const AccessCount& a : buffers) n += a.vector_loads + a.splats + a.gathered_lanes;
+  for (const AccessCount& a : buffers)
+    n += a.vector_loads + a.splats + a.gathered_lanes + a.fragment_loads;
   return n;
 }
 
 double Counts::stores() const {
   double n = 0;
-  for (const AccessCount& a : buffers) n += a.vector_stores + a.scattered_lanes;
+  for (const AccessCount& a : buffers) n += a.vector_stores + a.scattered_lanes + a.fragment_stores;
   return n;
 }
 

@@ -17,6 +17,8 @@ struct AccessCount {          // per buffer of the kernel, instructions
   double gathered_lanes = 0;  // lanes loaded one by one
   double vector_stores = 0;
   double scattered_lanes = 0;
+  // A register of a fragment in all lanes, each at an address of its own.
+  double fragment_loads = 0, fragment_stores = 0;
   bool operator==(const AccessCount&) const = default;
 };
 
@@ -46,6 +48,7 @@ struct Counts {
   double branches = 0;    // conditions evaluated: If and guard
   double prefetches = 0;
   double barriers = 0;  // of a group, per wave
+  double matrix = 0;    // matrix instructions; a program has one kind
   std::vector<AccessCount> buffers;
   bool operator==(const Counts&) const = default;
 

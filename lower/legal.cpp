@@ -4,10 +4,9 @@
 #include <optional>
 #include <set>
 
-#include "hwdesc/library.h"
+#include "lower/instruction.h"
 #include "lower/nest.h"
 #include "lower/threads.h"
-#include "support/edit_distance.h"
 
 namespace assay::lower {
 
@@ -63,25 +62,6 @@ void check_staged_bytes(const ir::Program& p, std::optional<double> limit, Diags
 void check_group_memory(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
   const auto& limit = target.api.limits.group_memory;
   if (out.empty() && limit.known()) check_staged_bytes(p, limit.value->v, out);
-}
-
-// No matrix instruction is chosen or printed for programs yet, so a program with one is not what
-// would run.
-void check_instruction(const ir::Program& p, Diags& out) {
-  if (p.instruction.empty()) return;
-  if (hwdesc::find_in_library(hwdesc::LibraryKind::isa, p.instruction) != nullptr) {
-    out.push_back(
-        error(p.name + ": matrix instruction '" + p.instruction + "' is not supported in programs",
-              "without `instruction` it is computed by multiply-adds"));
-    return;
-  }
-  std::vector<std::string> known;
-  for (const hwdesc::LibraryEntry& e : hwdesc::library())
-    if (e.kind == hwdesc::LibraryKind::isa) known.emplace_back(e.name);
-  const std::string near = nearest(p.instruction, known);
-  out.push_back(error(
-      p.name + ": there is no matrix instruction '" + p.instruction + "'",
-      near.empty() ? "hw_profiles/isa has one file for each" : "did you mean '" + near + "'?"));
 }
 
 // Some drivers end long loops without an error, so that results would be wrong.
@@ -301,7 +281,7 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
 
 Diags unpriceable(const ir::Program& p, const hwdesc::Target& target) {
   Diags out;
-  check_instruction(p, out);
+  check_instruction(p, target, out);
   check_staged_bytes(p, scratchpad_bytes(target.profile), out);
   if (p.pipeline_stages > 1 && !hwdesc::copies_overlap(target.profile))
     out.push_back(error(p.name + ": pipeline_stages " + std::to_string(p.pipeline_stages) + ": " +
@@ -357,6 +337,7 @@ Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
                         "`vector` and `workers` place lanes and waves along one axis each"));
     return out;
   }
+  check_spelling(p, target, out);
   check_types(p, target, out);
   check_staging(p, out);
   check_lookups(p, out);

@@ -1,12 +1,14 @@
 #include "lower/lower.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "lower/build.h"
 #include "lower/early_loads.h"
 #include "lower/kinds.h"
 #include "lower/legal.h"
 #include "lower/lowering.h"
+#include "lower/matrix_body.h"
 #include "lower/tile_body.h"
 
 namespace assay::lower {
@@ -68,10 +70,12 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
   void emit(size_t i, const Place& place, const TileClass& tile, ir::Block& out, TileBody* body) {
     if (i == s_.nest.first_inner && body == nullptr) {
       if (!ir::is_expression(s_.anchor)) return emit_kind(s_, tile, place, out);
-      TileBody tile_body(s_, tile, place);
-      tile_body.emit_begin(out);
-      if (s_.anchor.combine != ir::Combiner::none) emit(i, place, tile, out, &tile_body);
-      emit_ends(0, place, tile, tile_body, out);
+      const std::unique_ptr<TileBody> tile_body =
+          s_.product ? std::make_unique<MatrixBody>(s_, tile, place)
+                     : std::make_unique<TileBody>(s_, tile, place);
+      tile_body->emit_begin(out);
+      if (s_.anchor.combine != ir::Combiner::none) emit(i, place, tile, out, tile_body.get());
+      emit_ends(0, place, tile, *tile_body, out);
       return;
     }
     if (i == s_.nest.loops.size()) {
@@ -153,10 +157,13 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
     emit_inside(i, place, tile, out, body);
   }
 
+  int64_t step_of_reduction() const { return s_.product ? s_.product->instruction.k : 1; }
+
   // Unroll factor of a reduction's innermost loop; 0: the compiler's choice.
   int unroll_factor() const {
     if (vectors_)
-      return live_vectors(s_.p) <= kLongBody && loop(s_.nest.loops.size() - 1).tile == 1
+      return live_vectors(s_.p) <= kLongBody &&
+                     loop(s_.nest.loops.size() - 1).tile == step_of_reduction()
                  ? kVectorSteps
                  : 0;
     return unrolled_steps(s_.p);
@@ -199,7 +206,7 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
 
 }  // namespace
 
-ir::Kernel kernel_of_kind(const ir::Program& p) {
+ir::Kernel kernel_for_counting(const ir::Program& p) {
   Lowering s(p);
   Emitter(s, true).emit_all();
   return std::move(s.kernel);

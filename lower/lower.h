@@ -18,7 +18,8 @@ namespace assay::lower {
 // Errors: those of legal(p, target).
 Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target);
 
-// The same for counting, of a scan, a scatter or a sort that some target can run.
-ir::Kernel kernel_of_kind(const ir::Program& p);
+// The same for counting: of a scan, a scatter, a sort, or a program with a matrix instruction that
+// some target can run.
+ir::Kernel kernel_for_counting(const ir::Program& p);
 
 }  // namespace assay::lower

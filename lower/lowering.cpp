@@ -20,6 +20,11 @@ ir::Buffer argument(const ir::Tensor& t, const ir::Layout& layout, bool written)
 Lowering::Lowering(const ir::Program& program)
     : p(program), anchor(program.graph.nodes[0]), nest(nest_of(program)) {
   kernel.name = p.name;
+  if (!p.instruction.empty())
+    if (auto found = matrix_product(p)) {
+      product = std::move(found).value();
+      kernel.instructions = {product->instruction};
+    }
   kernel.groups = ir::group_count(p);
   new_index("group", kernel.groups);
   lane = new_index("lane", p.vector_width);
@@ -79,6 +84,8 @@ std::optional<LaneAddress> split_lane(const Lowering& s, const ir::Index& index)
       index, [&](int var) { return var == s.lane ? ir::constant(0) : ir::variable(var); });
   return LaneAddress{base, *stride};
 }
+
+void use_lane(Lowering& s) { s.kernel.vector_lane = s.lane; }
 
 bool whole_vectors(const ir::Layout& layout, int dim, int width) {
   for (const ir::PhysicalDim& d : layout.dims)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/kernel.h"
+#include "lower/instruction.h"
 #include "lower/nest.h"
 
 namespace assay::lower {
@@ -33,12 +34,13 @@ struct Lowering {
   const ir::Node& anchor;
   Nest nest;
   ir::Kernel kernel;
-  std::vector<ir::Range> ranges;       // per index variable of the kernel
-  int lane = -1;                       // index variable of the lane, never printed
-  int64_t line_bytes = 64;             // of a cache line
-  std::map<int, int> buffer_of;        // external tensor -> kernel buffer
-  std::map<int, StagedBuffer> staged;  // read of the anchor -> its copy
-  Diags diags;                         // faults found while emitting
+  std::vector<ir::Range> ranges;         // per index variable of the kernel
+  int lane = -1;                         // index variable of the lane, never printed
+  int64_t line_bytes = 64;               // of a cache line
+  std::optional<MatrixProduct> product;  // of a program with a matrix instruction
+  std::map<int, int> buffer_of;          // external tensor -> kernel buffer
+  std::map<int, StagedBuffer> staged;    // read of the anchor -> its copy
+  Diags diags;                           // faults found while emitting
 
   explicit Lowering(const ir::Program& program);
 
@@ -55,6 +57,9 @@ struct LaneAddress {
 
 // nullopt when lanes are not equidistant. `index` may contain the lane variable.
 std::optional<LaneAddress> split_lane(const Lowering& s, const ir::Index& index);
+
+// Allows the lane's number in addresses and conditions, where lanes are threads.
+void use_lane(Lowering& s);
 
 // Whether whole vectors along `dim` may be read past the tensor's end: its storage is blocked by a
 // multiple of the vector width.

@@ -57,7 +57,7 @@ void add_to(Key& key, const ir::Index& i) {
 }
 
 Key key_of(const ir::Value& v) {
-  Key key{static_cast<int64_t>(v.op), v.id, v.lanes, v.stride, v.count};
+  Key key{static_cast<int64_t>(v.op), v.id, v.lanes, v.stride, v.count, v.numbers};
   add_to(key, v.index);
   return key;
 }

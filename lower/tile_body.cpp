@@ -79,7 +79,8 @@ bool shares_line(const ir::Index& a, const ir::Index& b, int64_t line) {
   return a.terms == b.terms && b.offset >= a.offset && b.offset < a.offset + line;
 }
 
-// All offsets inside a box, last dimension fastest.
+}  // namespace
+
 std::vector<std::vector<int64_t>> offsets_in(const std::vector<int64_t>& box) {
   std::vector<std::vector<int64_t>> out{std::vector<int64_t>(box.size(), 0)};
   for (size_t d = 0; d < box.size(); ++d) {
@@ -93,8 +94,6 @@ std::vector<std::vector<int64_t>> offsets_in(const std::vector<int64_t>& box) {
   }
   return out;
 }
-
-}  // namespace
 
 TileBody::TileBody(Lowering& s, TileClass tile, const Place& place)
     : s_(s), tile_(std::move(tile)), place_(place) {
@@ -128,6 +127,14 @@ std::vector<ir::Index> TileBody::position(const Place& place,
     if (static_cast<int>(a) == s_.p.vector_axis) i = std::move(i) + ir::variable(s_.lane);
     out.push_back(std::move(i));
   }
+  return out;
+}
+
+std::vector<ir::Index> TileBody::position(const Place& place, const Point& pt) const {
+  if (pt.lane.empty()) return position(place, pt.offset);
+  std::vector<ir::Index> out;
+  for (size_t a = 0; a < place.at.size(); ++a)
+    out.push_back(place.at[a] + pt.offset[a] + pt.lane[a]);
   return out;
 }
 

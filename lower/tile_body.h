@@ -10,13 +10,19 @@
 
 namespace assay::lower {
 
+// All offsets inside a box, last dimension fastest.
+std::vector<std::vector<int64_t>> offsets_in(const std::vector<int64_t>& box);
+
 // Emits declaration and initial values of the accumulators, then the body per reduce position, then
 // epilogue and store. The emitter calls these in this order.
 class TileBody {  // invariant: the accumulators belong to one tile class at one place
  public:
   TileBody(Lowering& s, TileClass tile, const Place& place);
-  void emit_begin(ir::Block& out);
-  void emit_reduce_point(const Place& place, const TileClass& tile, ir::Block& out);
+  virtual ~TileBody() = default;
+  TileBody(const TileBody&) = delete;
+  TileBody& operator=(const TileBody&) = delete;
+  virtual void emit_begin(ir::Block& out);
+  virtual void emit_reduce_point(const Place& place, const TileClass& tile, ir::Block& out);
   // `tile`: the part of the tile inside the tensors.
   void emit_end(const Place& place, const TileClass& tile, ir::Block& out);
 
@@ -26,13 +32,19 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
     int row = 0, vector = 0;
     int count = 1;  // lanes inside the tensor
     int reg = -1;
+    // Of a fragment: what the lane adds to the offset, per axis, and which lanes are inside.
+    std::vector<ir::Index> lane = {};
+    std::vector<ir::Condition> conditions = {};
   };
-  Point inside(Point pt, const TileClass& tile) const;
+  virtual Point inside(Point pt, const TileClass& tile) const;
   std::vector<ir::Index> position(const Place& place, const std::vector<int64_t>& offset) const;
+  std::vector<ir::Index> position(const Place& place, const Point& pt) const;
   ir::Value load(int tensor, const ir::Layout& layout, std::vector<int64_t> shape, int buffer,
                  const std::vector<ir::Index>& index, int count, double fill) const;
   ir::Value read_anchor(int read, const Place& place, const std::vector<int64_t>& offset, int count,
                         ir::Block& out);
+  ir::Value read_at(int read, const Place& place, const std::vector<ir::Index>& at, int count,
+                    ir::Block& out);
   ir::Value read_external(const ir::Read& r, const std::vector<ir::Index>& at, int count) const;
   ir::Value read_looked_up(const ir::Read& r, const std::vector<ir::Index>& at, int count,
                            ir::Block& out);

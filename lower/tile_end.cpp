@@ -19,13 +19,16 @@ TileBody::Point TileBody::inside(Point pt, const TileClass& tile) const {
 }
 
 ir::Value TileBody::epilogue(const Place& place, const Point& pt, ir::Value value) const {
-  const std::vector<ir::Index> at = position(place, pt.offset);
+  const std::vector<ir::Index> at = position(place, pt);
+  const auto external = [&](const ir::Read& r) {
+    ir::Value v = read_external(r, at, pt.count);
+    return pt.conditions.empty() ? v : guard_value(pt.conditions, std::move(v));
+  };
   for (size_t n = 1; n < s_.p.graph.nodes.size(); ++n) {
     const ir::Node& node = s_.p.graph.nodes[n];
     std::vector<ir::Value> reads;
     for (const ir::Read& r : node.reads)
-      reads.push_back(r.tensor == s_.p.graph.nodes[n - 1].output ? value
-                                                                 : read_external(r, at, pt.count));
+      reads.push_back(r.tensor == s_.p.graph.nodes[n - 1].output ? value : external(r));
     value = scalar_value(node.body, reads, at);
   }
   return value;
@@ -35,12 +38,17 @@ void TileBody::store(const Place& place, const Point& pt, ir::Value value, ir::B
   const int target = s_.p.graph.outputs[0];
   const ir::Tensor& t = s_.p.graph.tensors[static_cast<size_t>(target)];
   const ir::Layout& layout = s_.p.layouts[static_cast<size_t>(target)];
-  std::vector<ir::Index> at = position(place, pt.offset);
+  std::vector<ir::Index> at = position(place, pt);
   at.resize(t.shape.size());
-  const std::optional<LaneAddress> address =
-      split_lane(s_, ir::physical_offset(layout, t.shape, at, s_.ranges));
+  const ir::Index offset = ir::physical_offset(layout, t.shape, at, s_.ranges);
+  std::optional<LaneAddress> address = split_lane(s_, offset);
+  if (!address && s_.product) {
+    use_lane(s_);
+    address = LaneAddress{offset, 0};
+  }
   ir::Store st;
   st.id = s_.buffer_of.at(target);
+  st.conditions = pt.conditions;
   if (!address) {
     s_.diags.push_back(
         error(s_.p.name + ": lanes of the output " + t.name + " are not equidistant"));
@@ -48,10 +56,10 @@ void TileBody::store(const Place& place, const Point& pt, ir::Value value, ir::B
   }
   st.index = address->base;
   st.stride = s_.width() == 1 ? 1 : address->stride;
-  st.count =
-      s_.p.vector_axis >= 0 && st.stride == 1 && whole_vectors(layout, s_.p.vector_axis, s_.width())
-          ? s_.width()
-          : pt.count;
+  st.count = !s_.product && s_.p.vector_axis >= 0 && st.stride == 1 &&
+                     whole_vectors(layout, s_.p.vector_axis, s_.width())
+                 ? s_.width()
+                 : pt.count;
   st.value = std::move(value);
   append(out, std::move(st));
 }

@@ -23,6 +23,14 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
   ir::Value v;
   v.lanes = s_.width();
   v.id = buffer;
+  if (!address && s_.product) {
+    use_lane(s_);
+    v.op = ir::ValueOp::gather;
+    v.index = offset;
+    v.number = fill;
+    v.count = count;
+    return v;
+  }
   if (!address) {
     s_.diags.push_back(error(s_.p.name + ": lanes along axis " +
                              s_.anchor.axes[static_cast<size_t>(s_.p.vector_axis)].name +
@@ -43,7 +51,7 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
     v.op = ir::ValueOp::load;
     v.stride = 0;
     for (size_t d = 0; d < index.size(); ++d)
-      if (ir::depends_on(index[d], s_.lane) &&
+      if (!s_.product && ir::depends_on(index[d], s_.lane) &&
           whole_vectors(layout, static_cast<int>(d), s_.width()))
         v.count = s_.width();
   } else {
@@ -66,8 +74,12 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
         narrower(ir::range_of(r.index[d], whole), ir::range_of(index[d], s_.ranges));
     ir::Pad pad = r.fill == 0 ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
     if (range.low >= -pad.before && range.high <= t.shape[d] - 1 + pad.after) continue;
-    const auto shared = shared_condition(index[d], t.shape[d], ir::range_of(r.index[d], whole),
-                                         s_.lane, s_.width(), s_.ranges);
+    auto shared = shared_condition(index[d], t.shape[d], ir::range_of(r.index[d], whole), s_.lane,
+                                   s_.width(), s_.ranges);
+    if (s_.product && ir::depends_on(index[d], s_.lane)) {
+      use_lane(s_);
+      shared = ir::Condition{index[d], 0, t.shape[d] - 1};
+    }
     if (!shared)
       s_.diags.push_back(
           error(s_.p.name + ": a guard on tensor " + t.name + " differs between lanes"));
@@ -131,9 +143,13 @@ ir::Value TileBody::read_external(const ir::Read& r, const std::vector<ir::Index
 
 ir::Value TileBody::read_anchor(int read, const Place& place, const std::vector<int64_t>& offset,
                                 int count, ir::Block& out) {
+  return read_at(read, place, position(place, offset), count, out);
+}
+
+ir::Value TileBody::read_at(int read, const Place& place, const std::vector<ir::Index>& at,
+                            int count, ir::Block& out) {
   const ir::Read& r = s_.anchor.reads[static_cast<size_t>(read)];
   const auto it = s_.staged.find(read);
-  const std::vector<ir::Index> at = position(place, offset);
   if (r.lookup) return read_looked_up(r, at, count, out);
   if (it == s_.staged.end()) return read_external(r, at, count);
   const StagedBuffer& staged = it->second;

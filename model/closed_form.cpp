@@ -353,9 +353,11 @@ class ClosedForm {
 
 }  // namespace
 
-// The loops of a kind are few and their trips known, so counting them is as cheap.
+// The loops of a kind are few and their trips known, so counting them is as cheap. Loads of
+// fragments depend on which numbers of a register are neighbours, as lowering finds out.
 Counts closed_form(const ir::Program& p) {
-  if (!ir::is_expression(p.graph.nodes[0])) return lower::count(lower::kernel_of_kind(p));
+  if (!ir::is_expression(p.graph.nodes[0]) || !p.instruction.empty())
+    return lower::count(lower::kernel_for_counting(p));
   return ClosedForm(p).compute();
 }
 

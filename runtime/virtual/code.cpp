@@ -49,6 +49,24 @@ int Translator::place_of(const ir::Index& index) {
   return places_[text] = static_cast<int>(code_.places.size()) - 1;
 }
 
+// Moves the terms that depend on nothing but the thread's number to a table.
+bool Translator::split_lane(ir::Index& index, Address& a) {
+  ir::Index own, others;
+  for (const ir::Term& t : index.terms)
+    (ir::depends_on(ir::Index{{t}, 0}, code_.lane) ? own : others).terms.push_back(t);
+  for (int v = 0; v < code_.vars; ++v)
+    if (v != code_.lane && ir::depends_on(own, v)) return false;
+  std::vector<int64_t> vars(static_cast<size_t>(code_.vars), 0), offsets;
+  for (int lane = 0; lane < code_.width; ++lane) {
+    vars[static_cast<size_t>(code_.lane)] = lane;
+    offsets.push_back(ir::evaluate(own, vars));
+  }
+  a.offsets = static_cast<int>(code_.lane_offsets.size());
+  code_.lane_offsets.push_back({std::move(offsets), std::move(own)});
+  index = std::move(others);
+  return true;
+}
+
 Address Translator::address(const ir::Index& written) {
   ir::Index index = ir::substitute(written, [&](int var) {
     const ir::Index& m = meaning_[static_cast<size_t>(var)];
@@ -59,6 +77,10 @@ Address Translator::address(const ir::Index& written) {
   index.offset = 0;
   if (code_.lane >= 0 && ir::depends_on(index, code_.lane)) {
     const auto step = ir::stride_of(index, code_.lane);
+    if (!step && split_lane(index, a)) {
+      if (!index.terms.empty()) a.place = place_of(index);
+      return a;
+    }
     if (!step) {
       a.slow = static_cast<int>(code_.indices.size());
       code_.indices.push_back(index);
@@ -93,6 +115,11 @@ int Translator::tests_of(const std::vector<ir::Condition>& conditions) {
 
 Result<Code> make_code(const ir::Kernel& kernel, int width) {
   if (Diags faults = ir::verify(kernel); has_error(faults)) return faults;
+  if (width <= 1 && kernel.vector_lane >= 0)
+    return error(
+        fmt::format("kernel '{}': lanes of vectors at addresses of their own, which are "
+                    "simulated where lanes are threads",
+                    kernel.name));
   if (width <= 1) return Translator(kernel, 1).run();
   if (kernel.lane >= 0) return Translator(kernel, width).run();
   const auto threads = codegen::one_lane(kernel, width);

@@ -20,7 +20,7 @@ enum class OpKind : uint8_t {
   copy,        // dst = a
   apply,       // dst = op(a, b, c)
   lane_index,  // dst = place + lane * stride
-  load,        // dst = `count` elements at `stride`
+  load,        // dst = `count` values at `stride`; 1: one after the other
   indirect,    // dst = elements a[lane]
   store,       // a to `count` elements at `stride`
   atomic,      // dst = `count` elements at `stride`, then adds a to them
@@ -44,7 +44,8 @@ struct Address {
   int place = -1;  // -1: constant
   int64_t offset = 0;
   int64_t lane_step = 0;
-  int slow = -1;  // >= 0: an index to be evaluated per lane, in Code::indices
+  int slow = -1;     // >= 0: an index to be evaluated per lane, in Code::indices
+  int offsets = -1;  // >= 0: what each lane adds, in Code::lane_offsets
 };
 
 struct Linear {
@@ -69,6 +70,7 @@ struct Op {
   bool needed = true;  // the value affects memory or control flow
   ir::CacheHint hint = ir::CacheHint::none;
   int lanes = 1, count = 1;
+  int numbers = 1;  // load: elements of the buffer in each lane's value
   int dst = -1, a = -1, b = -1, c = -1;
   int buffer = -1, var = -1, target = -1;
   int tests = -1;   // into Code::tests
@@ -120,6 +122,11 @@ struct Code {
   std::vector<std::vector<int>> places_of;  // per variable: the places that depend on it
   std::vector<std::vector<Test>> tests;
   std::vector<ir::Index> indices;
+  struct LaneOffsets {  // per thread, and the index that they are
+    std::vector<int64_t> values;
+    ir::Index index;
+  };
+  std::vector<LaneOffsets> lane_offsets;
   std::vector<Loop> loops;
   std::vector<Matrix> matrices;
   std::vector<ir::Buffer> buffers;  // of the kernel

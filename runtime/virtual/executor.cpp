@@ -74,6 +74,9 @@ void Executor::set_var(int var, int64_t value) {
 }
 
 int64_t Executor::lane_index(const Address& a, int lane) const {
+  if (a.offsets >= 0)
+    return index(a) +
+           code_.lane_offsets[static_cast<size_t>(a.offsets)].values[static_cast<size_t>(lane)];
   if (a.slow < 0) return index(a) + a.lane_step * lane;
   std::vector<int64_t> vars = vars_;
   vars[static_cast<size_t>(code_.lane)] = lane;
@@ -247,9 +250,9 @@ void Executor::multiply(const Op& op) {
   for (const std::vector<int>* regs : {&m.a, &m.b, &m.c})
     for (const int r : *regs) operands = std::max(operands, ready(r));
   const double done = core_.begin(op, operands) + op.latency;
-  for (const int r : m.d) ready_[static_cast<size_t>(r)] = done;
+  for (const int r : m.d) set_ready(r, done);
   core_.end(done);
-  if (op.needed) registers_.multiply(m);
+  if (op.needed) registers_.multiply(m, masked());
 }
 
 void Executor::enter(const Op& op) {

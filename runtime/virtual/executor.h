@@ -107,6 +107,7 @@ class Executor {  // invariant: pc_ is the next operation, -1: idle
   bool positions(const Op& op);  // elements of all lanes, into at_; false: out of bounds
   void transfer_values(const Op& op, bool storing);
   void convert_values(const Op& op, bool storing);
+  void load_packed(const Op& op);
   double access(const Op& op, AccessKind kind, double start);
   double through_first_level(int64_t first, int64_t last, AccessKind kind, double start);
   double through_path(const Op& op, int path, double start);

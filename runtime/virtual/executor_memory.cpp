@@ -24,11 +24,13 @@ bool Executor::positions(const Op& op) {
   int64_t low = 0, high = 0;
   const bool one = op.kind == OpKind::indirect && registers_.uniform(op.a);  // all lanes read it
   stride_ = one ? 0 : op.stride;
-  consecutive_ = masks_.empty() && (one || (op.kind != OpKind::indirect && op.at.slow < 0 &&
-                                            (op.stride == 1 || op.stride == 0)));
+  const bool own = op.at.slow >= 0 || op.at.offsets >= 0;
+  consecutive_ =
+      masks_.empty() &&
+      (one || (op.kind != OpKind::indirect && !own && (op.stride == 1 || op.stride == 0)));
   if (consecutive_) {
     low = one ? registers_.integer(op.a, 0) : index(op.at);
-    high = low + (stride_ == 1 ? op.count - 1 : 0);
+    high = low + (stride_ == 1 ? op.count : 1) * op.numbers - 1;
     at_[0] = low;
   } else {
     bool first = true;
@@ -43,6 +45,7 @@ bool Executor::positions(const Op& op) {
       first = false;
     }
     if (first) return true;  // no active lane
+    high += op.numbers - 1;
   }
   if (low >= 0 && high < view.elements) return true;
   fault_ = fmt::format("kernel '{}': element {} of '{}' is accessed in group {}: the buffer has {}",
@@ -77,9 +80,29 @@ void Executor::convert_values(const Op& op, bool storing) {
   for (int l = op.count; l < op.lanes; ++l) registers_.set_value(op.dst, l, op.number);
 }
 
+// Loads of values of several numbers: as many bytes in the buffer as in the register.
+void Executor::load_packed(const Op& op) {
+  const std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;
+  const auto size = static_cast<size_t>(size_of(code_, op.buffer)),
+             value = size * static_cast<size_t>(op.numbers);
+  std::byte* to = registers_.lanes(op.dst);
+  const bool one = consecutive_ && stride_ == 0;
+  if (masked() != nullptr) registers_.spread(op.dst);
+  registers_.set_uniform(op.dst, one);
+  for (int l = 0; l < (one ? 1 : op.count); ++l) {
+    const int64_t at =
+        consecutive_ ? at_[0] + l * stride_ * op.numbers : at_[static_cast<size_t>(l)];
+    if (is_active(l))
+      std::memcpy(to + static_cast<size_t>(l) * value, memory + static_cast<size_t>(at) * size,
+                  value);
+  }
+  for (int l = op.count; l < op.lanes; ++l) registers_.set_value(op.dst, l, 0);
+}
+
 void Executor::transfer_values(const Op& op, bool storing) {
   const ir::Buffer& buffer = code_.buffers[static_cast<size_t>(op.buffer)];
   if (buffer.texel > 1) return sum_texels(op);
+  if (op.numbers > 1) return load_packed(op);
   if (buffer.dtype != op.dtype) return convert_values(op, storing);
   const auto size = static_cast<size_t>(size_of(code_, op.buffer));
   std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;
@@ -147,16 +170,18 @@ double Executor::through_first_level(int64_t first, int64_t last, AccessKind kin
 // Bank conflicts: one pass per different word of a bank.
 double Executor::own_memory(const Op& op, AccessKind kind, double start) {
   const Scratch& own = machine_.chip.scratch;
-  const int size = size_of(code_, op.buffer);
+  const int size = size_of(code_, op.buffer) * op.numbers;
   int passes = 1, active = 0;
   std::vector<std::pair<int64_t, int64_t>> words;  // bank, word
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
     ++active;
     if (own.banks <= 0) continue;
-    const int64_t element = consecutive_ ? at_[0] + l * stride_ : at_[static_cast<size_t>(l)];
+    const int64_t element =
+        consecutive_ ? at_[0] + l * stride_ * op.numbers : at_[static_cast<size_t>(l)];
     const int64_t word =
-        (views_[static_cast<size_t>(op.buffer)].address + element * size) / own.bank_bytes;
+        (views_[static_cast<size_t>(op.buffer)].address + element * size / op.numbers) /
+        own.bank_bytes;
     words.emplace_back(word % own.banks, word);
   }
   std::sort(words.begin(), words.end());
@@ -187,15 +212,15 @@ double Executor::access(const Op& op, AccessKind kind, double start) {
     return own_memory(op, kind, start);
   const auto byte = [&](int64_t element) { return view.address + element * size; };
   if (consecutive_)
-    return through_first_level(byte(at_[0]), byte(at_[0] + (stride_ == 1 ? op.count : 1)) - 1, kind,
-                               start);
+    return through_first_level(
+        byte(at_[0]), byte(at_[0] + (stride_ == 1 ? op.count : 1) * op.numbers) - 1, kind, start);
   // Coalescing: neighbouring lanes in one line are one access.
   const int64_t line = machine_.hierarchy.line();
   double done = start;
   int64_t first = -1, last = -1;
   for (int l = 0; l < op.count; ++l) {
     if (!is_active(l)) continue;
-    const int64_t begin = byte(at_[static_cast<size_t>(l)]), end = begin + size - 1;
+    const int64_t begin = byte(at_[static_cast<size_t>(l)]), end = begin + size * op.numbers - 1;
     if (first >= 0 && begin / line == first / line && end / line == last / line) {
       first = std::min(first, begin);
       last = std::max(last, end);

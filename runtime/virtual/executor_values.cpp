@@ -48,7 +48,7 @@ class Extrapolator {
   void once() {
     for (const Op* op : iteration_)
       if (op->kind == OpKind::matrix)
-        registers_.multiply(code_.matrices[static_cast<size_t>(op->matrix)]);
+        registers_.multiply(code_.matrices[static_cast<size_t>(op->matrix)], mask_);
       else if (op->kind == OpKind::apply)
         registers_.apply(*op, mask_);
       else if (op->kind == OpKind::copy)

@@ -212,9 +212,11 @@ class Pricer {
 
   ir::Index index_of(const Address& at) const {
     if (at.slow >= 0) return code_.indices[static_cast<size_t>(at.slow)] + at.offset;
-    if (at.place < 0) return ir::constant(at.offset);
+    ir::Index out = ir::constant(at.offset);
+    if (at.offsets >= 0) out = out + code_.lane_offsets[static_cast<size_t>(at.offsets)].index;
+    if (at.place < 0) return out;
     const Place& p = code_.places[static_cast<size_t>(at.place)];
-    ir::Index out = p.rest + at.offset;
+    out = out + p.rest;
     for (const Linear& l : p.linear) out = out + ir::variable(l.var, l.coeff);
     return out;
   }

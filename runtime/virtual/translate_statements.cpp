@@ -6,6 +6,7 @@
 
 namespace assay::runtime::simulated {
 
+// Vectors store whole: conditions of single lanes are threads' own, in front of their stores.
 void Translator::add(const ir::Store& s) {
   const int from = operand(s.value);
   const Address at = address(s.index);
@@ -67,7 +68,7 @@ void Translator::add(const ir::MatrixMultiply& s) {
 
 void Translator::add(const ir::LetIndex& s) {
   const Address at = address(s.value);
-  if (at.lane_step != 0 || at.slow >= 0) {  // it differs between threads: substitute its expression
+  if (by_lane(at)) {  // it differs between threads: substitute its expression
     meaning_[static_cast<size_t>(s.var)] = ir::substitute(s.value, [&](int var) {
       const ir::Index& m = meaning_[static_cast<size_t>(var)];
       return m.terms.empty() && m.offset == 0 ? ir::variable(var) : m;
@@ -81,7 +82,7 @@ void Translator::add(const ir::LetIndex& s) {
 
 void Translator::add(const ir::Locate& s) {
   const Address at = address(s.index);
-  if (at.lane_step != 0 || at.slow >= 0) fail("a position that differs between threads");
+  if (by_lane(at)) fail("a position that differs between threads");
   Op& op = emit(OpKind::locate);
   op.dtype = k_.buffers[static_cast<size_t>(s.id)].dtype;
   op.buffer = s.id;
@@ -100,7 +101,7 @@ void Translator::add(const ir::For& s) {
   std::vector<ir::Condition> active;
   for (const ir::Index& b : s.bounds) {
     const Address at = address(b);
-    if (at.lane_step != 0 || at.slow >= 0)
+    if (by_lane(at))
       active.push_back({b + ir::variable(s.var) * -1, 1, std::numeric_limits<int64_t>::max()});
     else
       loop.bounds.push_back(at);

@@ -22,10 +22,13 @@ void Translator::read(const ir::Value& v, int dst) {
   op.buffer = v.id;
   op.lanes = lanes_of(v.lanes);
   op.count = code_.width > 1 ? code_.width : v.op == ir::ValueOp::splat ? v.lanes : v.count;
-  op.stride = code_.width > 1               ? at.lane_step
-              : v.op == ir::ValueOp::splat  ? 0
-              : v.op == ir::ValueOp::gather ? v.stride
-                                            : 1;
+  op.numbers = v.numbers;
+  const int64_t step = code_.width > 1               ? at.lane_step
+                       : v.op == ir::ValueOp::splat  ? 0
+                       : v.op == ir::ValueOp::gather ? v.stride
+                                                     : v.numbers;
+  // Values one after the other: 1, whatever they hold.
+  op.stride = step == v.numbers ? 1 : v.numbers > 1 && step == 1 ? 2 : step;
   op.number = v.number;
   op.at = at;
 }

@@ -43,6 +43,10 @@ class Translator {
   int here() const { return static_cast<int>(code_.ops.size()); }
 
   Address address(const ir::Index& index);
+  bool split_lane(ir::Index& index, Address& a);
+  static bool by_lane(const Address& a) {
+    return a.lane_step != 0 || a.slow >= 0 || a.offsets >= 0;
+  }
   int place_of(const ir::Index& index);
   int tests_of(const std::vector<ir::Condition>& conditions);
   bool on_lane(const std::vector<ir::Condition>& conditions) const;

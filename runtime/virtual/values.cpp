@@ -289,6 +289,10 @@ void Registers::apply_as(const Op& op, Mask mask) {
 void Registers::apply_narrow(const Op& op, Mask mask) {
   const int b = op.b >= 0 ? op.b : op.a, c = op.c >= 0 ? op.c : op.a;
   const auto result = [&](int l) {
+    if (op.op == ValueOp::insert)
+      return ir::of_bits(op.dtype, ir::pack(code_.regs[static_cast<size_t>(b)].dtype,
+                                            ir::bits_of(op.dtype, value(op.a, l)),
+                                            static_cast<int>(op.number), value(b, l)));
     return codegen::apply_scalar(op.op, op.dtype, value(op.a, l), value(b, l), value(c, l));
   };
   if (mask == nullptr && uniform(op.a) && uniform(b) && uniform(c)) {
@@ -302,23 +306,29 @@ void Registers::apply_narrow(const Op& op, Mask mask) {
   set_uniform(op.dst, false);
 }
 
-void Registers::multiply(const Matrix& m) {
-  const auto all = [&](const std::vector<int>& regs) {
-    std::vector<double> out;
-    for (const int r : regs)
-      for (int l = 0; l < m.instruction.workers(); ++l) out.push_back(value(r, l));
-    return out;
-  };
-  const std::vector<double>& d = products_.of(m.instruction, all(m.a), all(m.b), all(m.c));
-  size_t at = 0;
-  for (const int r : m.d) {
-    set_uniform(r, false);
-    for (int l = 0; l < m.instruction.workers(); ++l) set_value(r, l, d[at++]);
+// The waves of a group lie one after the other in its registers.
+void Registers::multiply(const Matrix& m, Mask mask) {
+  const int lanes = m.instruction.workers();
+  const int all_lanes = code_.regs[static_cast<size_t>(m.d.front())].lanes;
+  for (const int r : m.d) spread(r);
+  for (int first = 0; first < all_lanes; first += lanes) {
+    if (mask != nullptr && mask[first] == 0) continue;
+    const auto all = [&](const std::vector<int>& regs) {
+      std::vector<double> out;
+      for (const int r : regs)
+        for (int l = 0; l < lanes; ++l) out.push_back(value(r, first + l));
+      return out;
+    };
+    const std::vector<double>& d = products_.of(m.instruction, all(m.a), all(m.b), all(m.c));
+    size_t at = 0;
+    for (const int r : m.d)
+      for (int l = 0; l < lanes; ++l) set_value(r, first + l, d[at++]);
   }
 }
 
 void Registers::apply(const Op& op, Mask mask) {
-  if (is_narrow(op.dtype) || op.op == ValueOp::dot) return apply_narrow(op, mask);
+  if (is_narrow(op.dtype) || op.op == ValueOp::dot || op.op == ValueOp::insert)
+    return apply_narrow(op, mask);
   if (op.dtype == DType::f32) return apply_as<float>(op, mask);
   with_type(op.dtype, [&](auto t) { apply_as<decltype(t)>(op, mask); });
 }

@@ -32,7 +32,7 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
   void constant(const Op& op, Mask mask);
   void copy(const Op& op, Mask mask);
   void apply(const Op& op, Mask mask);
-  void multiply(const Matrix& m);  // of all lanes
+  void multiply(const Matrix& m, Mask mask);  // of all lanes of each active wave
   // dst[l] = first + l * step
   void lane_index(const Op& op, int64_t first, int64_t step, Mask mask);
 

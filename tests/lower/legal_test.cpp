@@ -43,13 +43,13 @@ std::string unpriceable(const ir::Program& p, const hwdesc::Target& t) {
   return render(lower::unpriceable(p, t));
 }
 
-TEST(Legal, MatrixInstructionsAreKnownOrNotAndNotYetUsed) {
+TEST(Legal, MatrixInstructionsAreThoseOfTheChip) {
   const hwdesc::Target gpu = small_gpu(8);
   ir::Program p = staged_product();
   ASSERT_EQ(render(lower::legal(p, gpu)), "");
   p.instruction = "sm80.mma.m16n8k16.f16.f32";
   for (const std::string& text : {unpriceable(p, gpu), render(lower::legal(p, gpu))})
-    EXPECT_THAT(text, HasSubstr("matrix instruction 'sm80.mma.m16n8k16.f16.f32' is not supported"));
+    EXPECT_THAT(text, HasSubstr("small-gpu has no matrix instruction 'sm80.mma.m16n8k16.f16.f32'"));
   p.instruction = "sm80.mma.m16n8k16.f16.f3";
   for (const std::string& text : {unpriceable(p, gpu), render(lower::legal(p, gpu))}) {
     EXPECT_THAT(text, HasSubstr("there is no matrix instruction 'sm80.mma.m16n8k16.f16.f3'"));

@@ -365,14 +365,8 @@ ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::
   }
 }
 
-Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng) {
-  const Result<ir::Kernel> kernel = lower::lower(p, target);
-  if (!kernel.ok()) return {0, render(kernel.diags())};
-  std::vector<std::vector<float>> inputs = random_inputs(p.graph, rng);
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const ir::DType stored = p.graph.tensors[static_cast<size_t>(p.graph.inputs[k])].dtype;
-    for (float& x : inputs[k]) x = static_cast<float>(ir::rounded(stored, static_cast<double>(x)));
-  }
+std::vector<std::vector<float>> arguments_for(const ir::Program& p,
+                                              const std::vector<std::vector<float>>& inputs) {
   std::vector<std::vector<float>> buffers;
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
@@ -385,18 +379,41 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19
         each_element(p.layouts[i], shape, [&](size_t from, size_t to) { b[to] = inputs[k][from]; });
     buffers.push_back(std::move(b));
   }
-  const Result<codegen::ExecutedCounts> ran = codegen::interpret(*kernel, buffers);
-  if (!ran.ok()) return {0, render(ran.diags())};
+  return buffers;
+}
+
+Comparison compare_output(const ir::Program& p, const std::vector<std::vector<float>>& inputs,
+                          const std::vector<float>& output) {
   const auto reference = ir::evaluate(p.graph, inputs);
   if (!reference.ok()) return {0, render(reference.diags())};
   Comparison out;
   const auto o = static_cast<size_t>(p.graph.outputs[0]);
   each_element(p.layouts[o], p.graph.tensors[o].shape, [&](size_t from, size_t at) {
-    const double want = (*reference)[o][from], got = static_cast<double>(buffers.back()[at]);
+    const double want = (*reference)[o][from], got = static_cast<double>(output[at]);
     const double d = got == want ? 0 : std::abs(got - want) / (std::abs(want) + 1);
     if (!(d <= out.difference)) out.difference = std::isnan(d) ? 1e30 : d;
   });
   return out;
+}
+
+Comparison compare(const ir::Program& p, const hwdesc::Target& target,
+                   const std::vector<std::vector<float>>& inputs) {
+  const Result<ir::Kernel> kernel = lower::lower(p, target);
+  if (!kernel.ok()) return {0, render(kernel.diags())};
+  if (const Diags faults = ir::verify(*kernel); !faults.empty()) return {0, render(faults)};
+  std::vector<std::vector<float>> buffers = arguments_for(p, inputs);
+  const Result<codegen::ExecutedCounts> ran = codegen::interpret(*kernel, buffers);
+  if (!ran.ok()) return {0, render(ran.diags())};
+  return compare_output(p, inputs, buffers.back());
+}
+
+Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng) {
+  std::vector<std::vector<float>> inputs = random_inputs(p.graph, rng);
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const ir::DType stored = p.graph.tensors[static_cast<size_t>(p.graph.inputs[k])].dtype;
+    for (float& x : inputs[k]) x = static_cast<float>(ir::rounded(stored, static_cast<double>(x)));
+  }
+  return compare(p, target, inputs);
 }
 
 }  // namespace assay::test

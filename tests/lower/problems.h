@@ -49,5 +49,14 @@ struct Comparison {
   std::string fault;  // non-empty: the kernel could not be made or run
 };
 Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng);
+Comparison compare(const ir::Program& p, const hwdesc::Target& target,
+                   const std::vector<std::vector<float>>& inputs);
+
+// The kernel's arguments with these inputs, NaN in the output, and how far the output is from the
+// reference.
+std::vector<std::vector<float>> arguments_for(const ir::Program& p,
+                                              const std::vector<std::vector<float>>& inputs);
+Comparison compare_output(const ir::Program& p, const std::vector<std::vector<float>>& inputs,
+                          const std::vector<float>& output);
 
 }  // namespace assay::test

@@ -1,0 +1,155 @@
+// Programs with a matrix instruction: kernels against the float64 reference on random shapes, and
+// what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lower/instruction.h"
+#include "lower/legal.h"
+#include "lower/lower.h"
+#include "tests/lower/matrix_programs.h"
+
+namespace assay::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kDot = "avx512bf16.dot.m1n16k2.bf16.f32";
+
+struct Seen {
+  int joined = 0, inserted = 0, staged = 0, workers = 0, lanes = 0;
+  void add(const ir::Program& p, const ir::Kernel& k) {
+    const std::string text = ir::print_kernel(k);
+    joined += text.find(" of 2 ") != std::string::npos;
+    inserted += text.find("insert(") != std::string::npos;
+    staged += !p.staging.empty();
+    workers += k.waves > 1;
+    lanes += k.vector_lane >= 0;
+  }
+};
+
+Seen check(const std::string& instruction, const hwdesc::Target& on, int programs, unsigned seed) {
+  std::mt19937 rng(seed);
+  const hwdesc::Target target = with_instruction(on, instruction);
+  Seen seen;
+  for (int i = 0; i < programs; ++i) {
+    const ir::Program p = random_matrix_program(instruction, target, rng);
+    const auto kernel = lower::lower(p, target);
+    EXPECT_TRUE(kernel.ok()) << render(kernel.diags());
+    if (!kernel.ok()) return seen;
+    const Comparison c = compare(p, target, small_inputs(p.graph, rng));
+    EXPECT_EQ(c.fault, "") << "program " << i << "\n"
+                           << ir::print_program(p) << ir::print_kernel(*kernel);
+    EXPECT_LE(c.difference, tolerance(p)) << "program " << i << "\n"
+                                          << ir::print_program(p) << ir::print_kernel(*kernel);
+    if (::testing::Test::HasFailure()) return seen;
+    seen.add(p, *kernel);
+  }
+  return seen;
+}
+
+TEST(Matrix, RandomVectorProductsComputeWhatTheReferenceComputes) {
+  const Seen seen = check(kDot, small_cpu(16, 2), 400, 1);
+  EXPECT_GT(seen.joined, 100);
+  EXPECT_GT(seen.inserted, 100);
+  EXPECT_GT(seen.staged, 40);
+  EXPECT_EQ(seen.lanes, 0) << "vectors have lanes that are neighbours";
+}
+
+TEST(Matrix, RandomProductsOfWavesComputeWhatTheReferenceComputes) {
+  unsigned seed = 2;
+  for (const char* name :
+       {"sm80.mma.m16n8k16.bf16.f32", "sm80.mma.m16n8k16.f16.f32", "sm80.mma.m16n8k8.tf32.f32",
+        "sm75.mma.m16n8k8.f16.f32", "made-up.mma.m16n8k16.f16.f32"}) {
+    const Seen seen = check(name, small_gpu(32), 200, ++seed);
+    if (HasFailure()) return;
+    EXPECT_GT(seen.staged, 20) << name;
+    EXPECT_GT(seen.workers, 10) << name;
+    EXPECT_GT(seen.lanes, 150) << name;
+  }
+}
+
+// c[m, n] = a[m, k] b[k, n] of bf16, in fragments of 2 x 2.
+ir::Program product() {
+  const Result<ir::Program> p = ir::parse_program(R"yaml(schema: assay/program/1
+name: product
+graph:
+  name: product
+  tensors: {a: bf16 64x32, b: bf16 32x64, c: f32 64x64}
+  inputs: [a, b]
+  outputs: [c]
+  nodes:
+    - {name: mm, op: matmul, out: "c[m, n]", axes: {m: 64, n: 64, k: 32}, combine: sum,
+       body: "a[m, k] * b[k, n]"}
+tiles:
+  - {memory: l1, extent: {m: 32, n: 16, k: 32}, order: [m, n]}
+  - {memory: registers, extent: {m: 32, n: 16, k: 16}, order: [m, n, k]}
+vector: {axis: n, width: 32}
+instruction: sm80.mma.m16n8k16.bf16.f32
+)yaml",
+                                                  "p.yaml");
+  EXPECT_TRUE(p.ok()) << render(p.diags());
+  return *p;
+}
+
+template <class Change>
+std::string refusal(const hwdesc::Target& t, const Change& change) {
+  ir::Program p = product();
+  change(p);
+  return render(lower::legal(p, t));
+}
+
+TEST(Matrix, WhatNoFragmentsFitIsRefusedWithTheReason) {
+  const hwdesc::Target gpu = with_instruction(
+      with_instruction(small_gpu(32), product().instruction), "sm90.wgmma.f16.f32");
+  EXPECT_EQ(refusal(gpu, [](ir::Program&) {}), "");
+  EXPECT_THAT(refusal(gpu, [](ir::Program& p) { p.tiles[1].extent[2] = 8; }),
+              HasSubstr("has fragments of 16 along k, the register tile has 8"));
+  EXPECT_THAT(refusal(gpu, [](ir::Program& p) { p.tiles[1].extent[0] = 8; }),
+              HasSubstr("has fragments of 16 along m, the register tile has 8"));
+  EXPECT_THAT(refusal(gpu, [](ir::Program& p) { p.vector_width = 16; }),
+              HasSubstr("has fragments in 32 lanes, the vector width is 16"));
+  EXPECT_THAT(refusal(gpu, [](ir::Program& p) { p.prefetch = 2; }), HasSubstr("prefetch: 0"));
+  EXPECT_THAT(refusal(gpu, [](ir::Program& p) { p.graph.tensors[0].dtype = ir::DType::f16; }),
+              HasSubstr("multiplies bf16, and a is f16"));
+  EXPECT_THAT(refusal(gpu, [](ir::Program& p) { p.graph.nodes[0].combine = ir::Combiner::max; }),
+              HasSubstr("computes a sum of products of two operands"));
+  EXPECT_THAT(
+      refusal(gpu,
+              [](ir::Program& p) {
+                p.graph.nodes[0].body = ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)});
+              }),
+      HasSubstr("computes a sum of products of two operands"));
+  EXPECT_THAT(refusal(gpu, [](ir::Program& p) { p.instruction = "sm90.wgmma.f16.f32"; }),
+              HasSubstr("has operands outside of registers"));
+  EXPECT_THAT(refusal(gpu,
+                      [](ir::Program& p) {  // the reduction outside of the rows
+                        p.tiles[0].order = {2, 0, 1};
+                        p.tiles[0].extent[2] = 16;
+                        p.tiles[1].extent[0] = 16;
+                      }),
+              HasSubstr("partial sums would pass through the output"));
+  EXPECT_THAT(refusal(with_instruction(small_gpu(16), product().instruction),
+                      [](ir::Program& p) { p.vector_width = 32; }),
+              HasSubstr("has fragments in 32 lanes, which are not a wave of small-gpu"));
+  EXPECT_THAT(
+      refusal(with_instruction(small_cpu(16, 1), product().instruction), [](ir::Program&) {}),
+      HasSubstr("which are not a vector of small-cpu"));
+  hwdesc::Target other = gpu;
+  other.dialect.known = true;
+  other.dialect.name = "opencl";
+  other.dialect.dtypes = {"f32", "bf16"};
+  EXPECT_THAT(refusal(other, [](ir::Program&) {}),
+              HasSubstr("dialect opencl does not spell matrix instruction"));
+}
+
+TEST(Matrix, RowsOfOneOperandAreAskedFor) {
+  const hwdesc::Target gpu = with_instruction(small_gpu(32), product().instruction);
+  EXPECT_THAT(refusal(gpu,
+                      [](ir::Program& p) {  // columns of both
+                        p.graph.nodes[0].reads[0].index[0] = ir::variable(1);
+                      }),
+              HasSubstr("has columns of one operand: n moves both"));
+}
+
+}  // namespace
+}  // namespace assay::test
