@@ -50,6 +50,7 @@ bool is_computed(ir::ValueOp op) {
     case guard:
     case insert:
     case opaque:
+    case convert:
       return false;
     default:
       return true;

@@ -14,7 +14,7 @@ Diags faults_of(const ir::Kernel& k, std::span<std::vector<double>> buffers) {
     diags.push_back(error(fmt::format("kernel '{}': {}", k.name, what)));
   };
   const auto check_type = [&](const std::string& name, ir::DType t) {
-    if (t == ir::DType::u8 || t == ir::DType::boolean)
+    if (t == ir::DType::boolean)
       fail(fmt::format("'{}' has elements of type {}, which are not interpreted", name,
                        ir::name_of(t)));
   };

@@ -13,7 +13,7 @@
 namespace assay::codegen {
 
 // Vector operations that were executed, by kind:
-//   arithmetic: add sub mul max min neg abs floor ceil less equal select dot
+//   arithmetic: add sub mul max min neg abs floor ceil round convert less equal select dot
 //   divide:     div sqrt
 //   math:       exp log tanh erf pow
 //   gathers:    gather and indirect

@@ -49,7 +49,7 @@ void Interpreter::run(const ir::Store& s) {
   for (int l = 0; l < s.count; ++l)
     if (hold_in(l, s.conditions))
       element(s.id, place(s.index, l) + l * s.stride, "store to", &s.index) =
-          ir::rounded(stored, lanes[static_cast<size_t>(l)]);
+          ir::converted(stored, lanes[static_cast<size_t>(l)]);
   ++counts.vector_stores;
 }
 
@@ -149,6 +149,12 @@ double Interpreter::found(int buffer, int64_t at, const ir::Index* index) {
   return n == 2 ? first : sum(first, sum(number(2), number(3)));
 }
 
+// An element as a value of the load's type.
+double Interpreter::loaded(const Value& v, double element) const {
+  return kernel.buffers[static_cast<size_t>(v.id)].dtype == v.dtype ? element
+                                                                    : number_in(v.dtype, element);
+}
+
 Lanes Interpreter::read(const Value& v) {
   const bool splat = v.op == ValueOp::splat, gather = v.op == ValueOp::gather;
   ++(splat ? counts.splats : gather ? counts.gathers : counts.vector_loads);
@@ -161,7 +167,7 @@ Lanes Interpreter::read(const Value& v) {
 
 // An element, or several in the bits of one value.
 double Interpreter::found_in(const Value& v, int64_t at) {
-  if (v.numbers == 1) return found(v.id, at, &v.index);
+  if (v.numbers == 1) return loaded(v, found(v.id, at, &v.index));
   const ir::DType number = kernel.buffers[static_cast<size_t>(v.id)].dtype;
   uint32_t bits = 0;
   for (int i = 0; i < v.numbers; ++i)
@@ -211,7 +217,7 @@ Lanes Interpreter::indirect(const Value& v) {
       at[l] += rows[l] * row;
     }
   }
-  for (double& a : at) a = found(v.id, static_cast<int64_t>(a), nullptr);
+  for (double& a : at) a = loaded(v, found(v.id, static_cast<int64_t>(a), nullptr));
   return at;
 }
 

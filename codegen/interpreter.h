@@ -85,6 +85,7 @@ struct Interpreter {
   double& element(int buffer, int64_t at, const char* access, const ir::Index* index);
   double found(int buffer, int64_t at, const ir::Index* index);
   Lanes value(const ir::Value& v);
+  double loaded(const ir::Value& v, double element) const;
   Lanes read(const ir::Value& v);
   double found_in(const ir::Value& v, int64_t at);
   Lanes guard(const ir::Value& v);

@@ -1,5 +1,6 @@
-// Elements of memory as values, and values as elements: the one place where loads and stores
-// convert (ir::converts), and where a language has another type for elements of arguments.
+// Elements of memory as values, and values as elements: the one place where loads, stores and
+// registers convert (ir::converts), and where a language has another type for elements of
+// arguments.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace assay::codegen {
 namespace {
 
-// `narrow` is f16 or bf16, whose row of the dialect spells the conversion.
+// The row of `narrow` in the dialect spells the conversion.
 Text converted(Printer& p, std::string_view key, ir::DType narrow, ir::DType from, ir::DType to,
                int lanes, Text a) {
   const ElementType* type = p.element_type(narrow);
@@ -61,6 +62,13 @@ Text print_stored(Printer& p, int buffer, const ir::Value& v) {
   const ir::DType to = p.buffer(buffer).dtype;
   Text a = print_value(p, v);
   return v.dtype == to ? a : converted(p, kStored, to, v.dtype, to, v.lanes, std::move(a));
+}
+
+Text print_converted(Printer& p, const ir::Value& v) {
+  const ir::DType from = v.args[0].dtype;
+  const bool loads = ir::converts(from, v.dtype);
+  return converted(p, loads ? kLoaded : kStored, loads ? from : v.dtype, from, v.dtype, v.lanes,
+                   print_value(p, v.args[0]));
 }
 
 Text print_written(Printer& p, int buffer, Text element) {

@@ -24,7 +24,8 @@ constexpr std::pair<ValueOp, std::string_view> kSpellings[] = {
     {ValueOp::max, "max"}, {ValueOp::min, "min"}, {ValueOp::pow, "pow"}, {ValueOp::fma, "fma"},
     {ValueOp::neg, "neg"}, {ValueOp::abs, "abs"}, {ValueOp::exp, "exp"}, {ValueOp::log, "log"},
     {ValueOp::sqrt, "sqrt"}, {ValueOp::tanh, "tanh"}, {ValueOp::erf, "erf"},
-    {ValueOp::floor, "floor"}, {ValueOp::ceil, "ceil"}, {ValueOp::less, "less"},
+    {ValueOp::floor, "floor"}, {ValueOp::ceil, "ceil"}, {ValueOp::round, "round"},
+    {ValueOp::less, "less"},
     {ValueOp::equal, "equal"}, {ValueOp::select, "select"}, {ValueOp::guard, "choose"},
     {ValueOp::opaque, "opaque"}, {ValueOp::dot, "dot"}, {ValueOp::lane_index, "lane_index"},
 };
@@ -114,8 +115,9 @@ Text print_reads(Printer& p, const Value& v) {
   const ir::DType stored = p.buffer(v.id).dtype;
   const bool filled = v.op != ValueOp::indirect && v.count < v.lanes;
   if (stored == v.dtype || v.lanes == 1) return print_as_typed(p, v);
-  if (filled && ir::rounded(stored, v.number) != v.number && !std::isnan(v.number))
-    return print_gather(p, v, v.op == ValueOp::load ? 1 : v.stride);
+  const bool holds =
+      std::isnan(v.number) ? !ir::is_integer(stored) : ir::rounded(stored, v.number) == v.number;
+  if (filled && !holds) return print_gather(p, v, v.op == ValueOp::load ? 1 : v.stride);
   Value elements = v;
   elements.dtype = stored;
   return print_loaded(p, v.id, v.dtype, v.lanes, print_as_typed(p, elements));
@@ -279,6 +281,8 @@ Text print_value(Printer& p, const Value& v) {
                           print_value(p, v.args[2]));
     case ValueOp::guard:
       return print_guard(p, v);
+    case ValueOp::convert:
+      return print_converted(p, v);
     default:
       return print_call(p, v);
   }

@@ -84,6 +84,7 @@ bool has_memory_form(const Printer& p, int buffer);
 Text print_loaded(Printer& p, int buffer, ir::DType to, int lanes, Text a);
 Text print_read(Printer& p, int buffer, ir::DType to, Text element);
 Text print_stored(Printer& p, int buffer, const ir::Value& v);
+Text print_converted(Printer& p, const ir::Value& v);  // ValueOp::convert
 Text print_written(Printer& p, int buffer, Text element);
 
 // A load of values of several numbers (Value::numbers), and a value with one of them replaced.

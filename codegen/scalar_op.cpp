@@ -32,6 +32,8 @@ T apply_float(ValueOp op, T a, T b) {
       return std::floor(a);
     case ValueOp::ceil:
       return std::ceil(a);
+    case ValueOp::round:
+      return std::nearbyint(a);
     case ValueOp::div:
       return a / b;
     default:
@@ -139,6 +141,7 @@ double number_in(ir::DType t, double number) {
 }
 
 double apply_scalar(ValueOp op, ir::DType t, double a, double b, double c) {
+  if (op == ValueOp::convert) return ir::converted(t, a);
   if (ir::numbers_in(t) > 1) return op == ValueOp::opaque ? a : apply_packed(op, t, a, b, c);
   const auto integer = [&] {
     if (op == ValueOp::dot)
@@ -157,6 +160,8 @@ double apply_scalar(ValueOp op, ir::DType t, double a, double b, double c) {
       return apply_small(op, t, a, b, c);
     case ir::DType::i8:
       return static_cast<double>(static_cast<int8_t>(integer()));
+    case ir::DType::u8:
+      return static_cast<double>(static_cast<uint8_t>(integer()));
     case ir::DType::i32:
       return static_cast<double>(static_cast<int32_t>(integer()));
     case ir::DType::i64:

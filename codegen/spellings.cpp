@@ -29,6 +29,7 @@ constexpr SpellingRow kRows[] = {
     {"erf", {"a", "type"}, kOptional},
     {"floor", {"a", "type"}, kOptional},
     {"ceil", {"a", "type"}, kOptional},
+    {"round", {"a", "type"}, kOptional},  // half a unit to the even number
     {"pow", {"a", "b", "type"}, kOptional},
     {"opaque", {"a", "type"}, kOptional},
     {"pin", {"a", "type"}, kOptional},            // a load that several operations use

@@ -53,7 +53,17 @@ DType accumulation_of(DType t) {
 }
 
 bool converts(DType stored, DType computed) {
-  return (stored == DType::f16 || stored == DType::bf16) && computed == accumulation_of(stored);
+  switch (stored) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::i32:
+      return computed == DType::f32;
+    case DType::i8:
+    case DType::u8:
+      return computed == DType::i32 || computed == DType::f32;
+    default:
+      return false;
+  }
 }
 
 bool packs(DType packed, DType number) {

@@ -17,7 +17,8 @@ DType number_type(DType t);  // f16 for f16x2; other types themselves
 // Of sums of such numbers: f32 of f16 and bf16, i32 of i8 and u8; other types themselves.
 DType accumulation_of(DType t);
 // Loads and stores of loop kernels convert between elements of type `stored` and values of type
-// `computed`: f16 or bf16, and their accumulation type. Stores round to nearest even.
+// `computed`: f16 or bf16 and f32; i8 or u8 and i32 or f32; i32 and f32. Stores round to nearest
+// even and, to whole numbers, saturate; what they make of NaN then is open.
 bool converts(DType stored, DType computed);
 // Does a register of type `packed` hold several numbers of type `number`: f16x2, i32 of i8.
 bool packs(DType packed, DType number);

@@ -128,6 +128,10 @@ double rounded(DType t, double value) {
   return load_element(t, element.data());
 }
 
+double converted(DType t, double value) {
+  return rounded(t, is_integer(t) && t != DType::boolean ? std::nearbyint(value) : value);
+}
+
 double unpack(DType number, uint32_t bits, int i) {
   std::array<std::byte, 16> element{};  // one of any type may be read from inside it
   store(element.data(), bits);

@@ -18,6 +18,8 @@ bool is_integer(DType t);  // boolean counts as one
 
 // The nearest number of the type, as store_element would store it. Not of packed types.
 double rounded(DType t, double value);
+// The same as kernels and graphs convert: to whole numbers, half a unit goes to the even one.
+double converted(DType t, double value);
 // The number in place `i` of the 32 bits of a packed element; bits with it in that place. Whole
 // numbers wrap.
 double unpack(DType number, uint32_t bits, int i);

@@ -57,6 +57,8 @@ void apply(ScalarOp op, double* a, size_t n) {
       return map1(a, n, [](double x) { return std::floor(x); });
     case ScalarOp::ceil:
       return map1(a, n, [](double x) { return std::ceil(x); });
+    case ScalarOp::round:
+      return map1(a, n, [](double x) { return std::nearbyint(x); });
     case ScalarOp::less:
       return map2(a, b, n, [](double x, double y) { return x < y ? 1.0 : 0.0; });
     case ScalarOp::equal:

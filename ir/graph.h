@@ -49,6 +49,7 @@ enum class ScalarOp {
   erf,
   floor,
   ceil,
+  round,  // to the nearest whole number, half a unit to the even one
   less,
   equal,   // 1 or 0
   select,  // args[0] != 0 ? args[1] : args[2]

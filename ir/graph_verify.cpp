@@ -88,6 +88,7 @@ size_t arity_of(ScalarOp op) {
     case ScalarOp::erf:
     case ScalarOp::floor:
     case ScalarOp::ceil:
+    case ScalarOp::round:
       return 1;
     case ScalarOp::select:
       return 3;

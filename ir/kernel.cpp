@@ -71,10 +71,10 @@ struct Lister {
 };
 
 // The words of operations that are listed as calls, in the order of ValueOp from `add` on.
-constexpr const char* kWords[] = {"add",   "sub",    "mul",   "div",    "max",  "min",
-                                  "pow",   "fma",    "neg",   "abs",    "exp",  "log",
-                                  "sqrt",  "tanh",   "erf",   "floor",  "ceil", "less",
-                                  "equal", "select", "guard", "opaque", "dot",  "insert"};
+constexpr const char* kWords[] = {"add",   "sub",    "mul",     "div",   "max",  "min",   "pow",
+                                  "fma",   "neg",    "abs",     "exp",   "log",  "sqrt",  "tanh",
+                                  "erf",   "floor",  "ceil",    "round", "less", "equal", "select",
+                                  "guard", "opaque", "convert", "dot",   "insert"};
 constexpr auto kFirstWord = static_cast<size_t>(ValueOp::add);
 static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::insert) + 1);
 
@@ -123,6 +123,7 @@ std::string Lister::value(const Value& v) const {
       break;
   }
   std::string text = word(v.op);
+  if (v.op == ValueOp::convert) text = shape(v.dtype, v.lanes);
   text += '(';
   if (v.op == ValueOp::guard) text += conditions(v.conditions) + " ? ";
   if (v.op == ValueOp::insert) text += fmt::format("{}: ", v.number);

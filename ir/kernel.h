@@ -2,7 +2,7 @@
 // kernel language; dialects only spell it.
 //
 // Values are vectors of `lanes` elements in named registers, never arrays. A load, splat, gather or
-// indirect load from a buffer of f16 or bf16 may have f32 values, and a store to one may take them
+// indirect load may have values of another type than its buffer, and a store may take them
 // (converts() in dtype.h): the access converts. A value of a packed type holds `numbers` neighbours
 // of a buffer of its numbers: bf16x2 two bf16, i32 four i8. Addresses are element
 // offsets given as ir::Index over the kernel's index variables. Those of gathers and stores, and
@@ -80,14 +80,16 @@ enum class ValueOp {
   erf,
   floor,
   ceil,
+  round,  // to the nearest whole number, half a unit to the even one
   less,
   equal,
   select,
-  guard,   // conditions hold ? args[0] : args[1]; args[0] is evaluated only if they hold
-  opaque,  // args[0], with its value hidden from the compiler
-  dot,     // of i32: args[2] + the sum of the products of the four i8 in the bits of args[0] and
-           // args[1]; wraps
-  insert,  // args[0], of which number args[1] replaces the one in place `number`
+  guard,    // conditions hold ? args[0] : args[1]; args[0] is evaluated only if they hold
+  opaque,   // args[0], with its value hidden from the compiler
+  convert,  // args[0], from i32 to f32 or back, as loads and stores convert
+  dot,      // of i32: args[2] + the sum of the products of the four i8 in the bits of args[0] and
+            // args[1]; wraps
+  insert,   // args[0], of which number args[1] replaces the one in place `number`
 };
 
 // low <= index <= high

@@ -78,12 +78,12 @@ void Checker::check_conditions(const std::vector<Condition>& conditions) {
 
 void Checker::check_moved(const char* access, int id, DType value) {
   const Buffer& b = k.buffers[static_cast<size_t>(id)];
-  if (b.dtype != value && !converts(b.dtype, value))
-    fail(fmt::format("{} '{}' has another type than the buffer: {}, expected {}{}", access, b.name,
-                     name_of(value), name_of(b.dtype),
-                     converts(b.dtype, accumulation_of(b.dtype))
-                         ? fmt::format(" or {}", name_of(accumulation_of(b.dtype)))
-                         : ""));
+  if (b.dtype == value || converts(b.dtype, value)) return;
+  std::string expected(name_of(b.dtype));
+  for (const DType t : {DType::i32, DType::f32})
+    if (converts(b.dtype, t)) expected += fmt::format(" or {}", name_of(t));
+  fail(fmt::format("{} '{}' has another type than the buffer: {}, expected {}", access, b.name,
+                   name_of(value), expected));
 }
 
 // The lane's number is known here, unlike in bounds of loops or where a vector is whole.
@@ -155,17 +155,21 @@ void Checker::check_value(const Value& v) {
     fail(fmt::format("an operation that {} does not have", name_of(v.dtype)));
   if (v.op == ValueOp::dot && v.dtype != DType::i32)
     fail("products of four i8 are added up in i32 only");
+  if (v.op == ValueOp::convert && v.dtype != DType::i32 && v.dtype != DType::f32)
+    fail("registers are converted between i32 and f32 only");
   const bool by_place = v.op == ValueOp::indirect && v.args.size() == 2 &&
                         in_range(v.id, k.buffers.size()) &&
                         k.buffers[static_cast<size_t>(v.id)].space == Space::image;
   if (v.args.size() != arity(v.op) && !by_place)
     return fail(
         fmt::format("an operation with {} operands, expected {}", v.args.size(), arity(v.op)));
+  const auto is_typed = [&](const Value& a) {
+    if (v.op == ValueOp::convert) return converts(a.dtype, v.dtype) || converts(v.dtype, a.dtype);
+    if (v.op == ValueOp::insert && &a == &v.args[1]) return true;  // check_insert
+    return v.op == ValueOp::indirect ? is_index_type(a.dtype) : a.dtype == v.dtype;
+  };
   for (const Value& a : v.args) {
-    const bool typed = v.op == ValueOp::indirect                     ? is_index_type(a.dtype)
-                       : v.op == ValueOp::insert && &a == &v.args[1] ? true  // check_insert
-                                                                     : a.dtype == v.dtype;
-    if (a.lanes != v.lanes || !typed)
+    if (a.lanes != v.lanes || !is_typed(a))
       fail(fmt::format("an operand of {} lanes in an operation of {}, or of another type", a.lanes,
                        v.lanes));
     check_value(a);

@@ -20,7 +20,7 @@ struct Function {
   int arity;
 };
 
-constexpr std::array<Function, 15> kFunctions = {{{"max", ScalarOp::max, 2},
+constexpr std::array<Function, 16> kFunctions = {{{"max", ScalarOp::max, 2},
                                                   {"min", ScalarOp::min, 2},
                                                   {"pow", ScalarOp::pow, 2},
                                                   {"neg", ScalarOp::neg, 1},
@@ -32,6 +32,7 @@ constexpr std::array<Function, 15> kFunctions = {{{"max", ScalarOp::max, 2},
                                                   {"erf", ScalarOp::erf, 1},
                                                   {"floor", ScalarOp::floor, 1},
                                                   {"ceil", ScalarOp::ceil, 1},
+                                                  {"round", ScalarOp::round, 1},
                                                   {"less", ScalarOp::less, 2},
                                                   {"equal", ScalarOp::equal, 2},
                                                   {"select", ScalarOp::select, 3}}};

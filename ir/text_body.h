@@ -4,8 +4,8 @@
 //   select(less(i, 3), ...)
 //
 // Operators + - * / with the usual precedence, unary minus, and the functions max min pow neg abs
-// exp log sqrt tanh erf floor ceil less equal select. A bare name is the value of an axis. $2 is
-// the third read of the list beside the body. Numbers print with the shortest digits that read
+// exp log sqrt tanh erf floor ceil round less equal select. A bare name is the value of an axis. $2
+// is the third read of the list beside the body. Numbers print with the shortest digits that read
 // back. Each distinct read becomes one operand, in order of appearance. A read in the place of an
 // index is a lookup at run time: words[ids[t], j]. Where reads are a list, it is given by its
 // number: words[$1, j]. Post-condition: parse(spell(body)) == body, tree included.

@@ -99,6 +99,8 @@ void count_operation(const ir::Value& v, int lane, Evaluated& evaluated, Counts&
     case V::abs:
     case V::floor:
     case V::ceil:
+    case V::round:
+    case V::convert:
     case V::less:
     case V::equal:
     case V::select:

@@ -41,7 +41,8 @@ inline constexpr double kLocateCost = 3;
 
 struct Counts {
   double fma = 0;
-  double simple = 0;      // add, sub, mul, max, min, neg, abs, compare, select, floor, ceil
+  double simple = 0;      // add, sub, mul, max, min, neg, abs, compare, select, floor, ceil, round,
+                          // conversions in registers
   double divide = 0;      // div, sqrt
   double math = 0;        // functions; an exponential is 1
   double iterations = 0;  // of all loops, copies included

@@ -45,6 +45,8 @@ ir::ValueOp value_op(ir::ScalarOp op) {
       return V::floor;
     case S::ceil:
       return V::ceil;
+    case S::round:
+      return V::round;
     case S::less:
       return V::less;
     case S::equal:

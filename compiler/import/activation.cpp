@@ -30,13 +30,7 @@ Scalar sigmoid(Scalar x) {
   return div(number(1), add(number(1), call(ScalarOp::exp, call(ScalarOp::neg, std::move(x)))));
 }
 
-Scalar rounded(const Scalar& x) {
-  const Scalar low = call(ScalarOp::floor, x), rest = sub(x, low), high = add(low, number(1));
-  const Scalar half_low = mul(low, number(0.5));
-  Scalar even = choose(equal(call(ScalarOp::floor, half_low), half_low), low, high);
-  return choose(less(rest, number(0.5)), low,
-                choose(equal(rest, number(0.5)), std::move(even), high));
-}
+Scalar rounded(const Scalar& x) { return call(ScalarOp::round, x); }
 
 namespace {
 

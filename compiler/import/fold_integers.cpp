@@ -167,6 +167,7 @@ class Folder {  // invariant: at_ is the current point, one value per axis of th
         return arg(0) < 0 ? wrap(-bits(arg(0))) : arg(0);
       case ScalarOp::floor:
       case ScalarOp::ceil:
+      case ScalarOp::round:
         return arg(0);
       case ScalarOp::less:
         return arg(0) < arg(1);

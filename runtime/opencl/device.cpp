@@ -88,7 +88,7 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
   const bool f16 =
       text_of(api, at.device, CL_DEVICE_EXTENSIONS).find("cl_khr_fp16") != std::string::npos;
   d.facts.emplace_back("types", f16 ? "f16 f16x2 i8 dot" : "i8 dot");
-  d.facts.emplace_back("stores", f16 ? "f16 f16x2 bf16 i8" : "f16 bf16 i8");
+  d.facts.emplace_back("stores", f16 ? "f16 f16x2 bf16 i8 u8" : "f16 bf16 i8 u8");
   // A device of class cpu is the host's processor; on all others, lanes are threads.
   if (d.facts[0].second == "cpu") {
     d.facts.emplace_back("isa", cpu::read_cpu_info().isa);

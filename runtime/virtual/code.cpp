@@ -22,7 +22,7 @@ Result<Code> Translator::run() {
 
 void Translator::check_types() {
   const auto check = [&](const std::string& name, ir::DType t) {
-    if (t == ir::DType::u8 || t == ir::DType::boolean)
+    if (t == ir::DType::boolean)
       fail(fmt::format("'{}' has elements of type {}, which are not simulated", name,
                        ir::name_of(t)));
   };

@@ -55,7 +55,7 @@ bool Executor::positions(const Op& op) {
   return false;
 }
 
-// Loads and stores whose values have another type than the buffer: f32 of f16 or bf16.
+// Loads and stores whose values have another type than the buffer.
 void Executor::convert_values(const Op& op, bool storing) {
   const ir::DType stored = code_.buffers[static_cast<size_t>(op.buffer)].dtype;
   std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;
@@ -66,7 +66,8 @@ void Executor::convert_values(const Op& op, bool storing) {
   };
   if (storing) {
     for (int l = 0; l < op.count; ++l)
-      if (is_active(l)) ir::store_element(stored, place(l), registers_.value(op.a, l));
+      if (is_active(l))
+        ir::store_element(stored, place(l), ir::converted(stored, registers_.value(op.a, l)));
     return;
   }
   if (consecutive_ && stride_ == 0) {

@@ -16,7 +16,10 @@ double exact_up_to(ir::DType t) {
       return 0x1p10;
     case ir::DType::bf16:
     case ir::DType::i8:
+    case ir::DType::u8:
       return 0x1p6;
+    case ir::DType::i32:
+      return 0x1p30;
     case ir::DType::f16x2:
     case ir::DType::bf16x2:
       return 0;  // an element is two numbers

@@ -35,7 +35,8 @@ void with_type(DType t, F&& f) {
 
 // Narrow and packed types are computed one by one, as the interpreter does.
 bool is_narrow(DType t) {
-  return t == DType::f16 || t == DType::bf16 || t == DType::i8 || ir::numbers_in(t) > 1;
+  return t == DType::f16 || t == DType::bf16 || t == DType::i8 || t == DType::u8 ||
+         ir::numbers_in(t) > 1;
 }
 
 // An integer of the type's size for narrow types, whose bits are copied.
@@ -92,6 +93,8 @@ T function(ValueOp op, T a, T b) {
       return std::floor(a);
     case ValueOp::ceil:
       return std::ceil(a);
+    case ValueOp::round:
+      return std::nearbyint(a);
     default:
       break;
   }
@@ -327,7 +330,8 @@ void Registers::multiply(const Matrix& m, Mask mask) {
 }
 
 void Registers::apply(const Op& op, Mask mask) {
-  if (is_narrow(op.dtype) || op.op == ValueOp::dot || op.op == ValueOp::insert)
+  if (is_narrow(op.dtype) || op.op == ValueOp::dot || op.op == ValueOp::insert ||
+      op.op == ValueOp::convert)
     return apply_narrow(op, mask);
   if (op.dtype == DType::f32) return apply_as<float>(op, mask);
   with_type(op.dtype, [&](auto t) { apply_as<decltype(t)>(op, mask); });

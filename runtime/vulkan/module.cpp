@@ -18,11 +18,15 @@ bool has_16_bits(const ir::Buffer& b) {
   return b.dtype == ir::DType::f16 || b.dtype == ir::DType::bf16;
 }
 
-// Group memory: the dialect has words for f16 and bf16 there, unless the kernel computes in them.
+bool has_8_bits(const ir::Buffer& b) {
+  return b.dtype == ir::DType::i8 || b.dtype == ir::DType::u8;
+}
+
+// Group memory: the dialect has words for narrow types there, unless the kernel computes in them.
 int64_t group_bytes_of(const ir::Kernel& k, const std::set<ir::DType>& computed) {
   ir::Kernel words = k;
   for (ir::Buffer& b : words.buffers)
-    if (has_16_bits(b) && !computed.contains(b.dtype)) b.dtype = ir::DType::i32;
+    if ((has_16_bits(b) || has_8_bits(b)) && !computed.contains(b.dtype)) b.dtype = ir::DType::i32;
   return codegen::scratch_bytes(words);
 }
 
@@ -32,12 +36,15 @@ std::string misfit(const Limits& limits, const ir::Buffer& b, const std::set<ir:
     return "computes with f64, which the device does not";
   if (b.dtype == ir::DType::i64 && !limits.has_i64)
     return "computes with i64, which the device does not";
-  if (has_16_bits(b) && b.scope == ir::Scope::global && !limits.has_16_bits)
+  const bool storable = has_16_bits(b)  ? limits.has_16_bits
+                        : has_8_bits(b) ? limits.has_8_bits
+                                        : true;
+  if (b.scope == ir::Scope::global && !storable)
     return fmt::format("loads or stores {}, which the device does not", ir::name_of(b.dtype));
   if ((b.dtype == ir::DType::f16x2 || (b.dtype == ir::DType::f16 && computed.contains(b.dtype))) &&
       !limits.has_f16)
     return "computes with f16, which the device does not";
-  if (b.dtype == ir::DType::i8 && !limits.has_i8)
+  if (b.dtype == ir::DType::i8 && computed.contains(b.dtype) && !limits.has_i8)
     return "computes with i8, which the device does not";
   if (b.scope == ir::Scope::scratch || b.space == ir::Space::image) return "";
   if (const int64_t bytes = b.elements * ir::bytes_of(b.dtype); b.space == ir::Space::constant)

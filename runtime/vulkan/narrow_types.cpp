@@ -8,8 +8,8 @@ std::string NarrowTypes::words() const {
 }
 
 std::string NarrowTypes::stored_words() const {
-  const std::string all =
-      std::string(storage16 ? "f16 bf16 " : "") + (f16 ? "f16x2 " : "") + (i8 ? "i8 " : "");
+  const std::string all = std::string(storage16 ? "f16 bf16 " : "") + (f16 ? "f16x2 " : "") +
+                          (storage8 ? "i8 u8 " : "");
   return all.empty() ? "none" : all.substr(0, all.size() - 1);
 }
 
@@ -22,37 +22,39 @@ NarrowTypes narrow_types_of(const Api& api, VkPhysicalDevice device) {
   bytes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES;
   auto arithmetic = VkPhysicalDeviceShaderFloat16Int8Features{};
   arithmetic.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
-  arithmetic.pNext = has_bytes ? &bytes : nullptr;
   auto words = VkPhysicalDevice16BitStorageFeatures{};
   words.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
-  words.pNext = computes ? &arithmetic : nullptr;
+  void* const beside = has_bytes ? &bytes : nullptr;
+  arithmetic.pNext = beside;
+  words.pNext = computes ? &arithmetic : beside;
   auto all = VkPhysicalDeviceFeatures2{};
   all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   all.pNext = &words;
   api.vkGetPhysicalDeviceFeatures2(device, &all);
   out.storage16 = words.storageBuffer16BitAccess != VK_FALSE;
+  out.storage8 = bytes.storageBuffer8BitAccess != VK_FALSE;
+  if (out.storage8) out.extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+  if (out.storage8) out.extensions.push_back(VK_KHR_STORAGE_BUFFER_STORAGE_CLASS_EXTENSION_NAME);
   if (!computes) return out;
   out.int16 = all.features.shaderInt16 != VK_FALSE;
   out.f16 = arithmetic.shaderFloat16 != VK_FALSE && out.storage16;
-  out.i8 = arithmetic.shaderInt8 != VK_FALSE && bytes.storageBuffer8BitAccess != VK_FALSE;
-  if (!out.f16 && !out.i8) return out;
-  out.extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
-  if (out.i8) out.extensions.push_back(VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
-  if (out.i8) out.extensions.push_back(VK_KHR_STORAGE_BUFFER_STORAGE_CLASS_EXTENSION_NAME);
+  out.i8 = arithmetic.shaderInt8 != VK_FALSE && out.storage8;
+  if (out.f16 || out.i8) out.extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
   return out;
 }
 
 NarrowFeatures::NarrowFeatures(const NarrowTypes& types)
-    : wanted_(types.storage16 || types.f16 || types.i8) {
+    : wanted_(types.storage16 || types.storage8 || types.f16 || types.i8) {
   words_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
   words_.storageBuffer16BitAccess = types.storage16;
-  words_.pNext = types.f16 || types.i8 ? &arithmetic_ : nullptr;
+  void* const beside = types.storage8 ? &bytes_ : nullptr;
+  words_.pNext = types.f16 || types.i8 ? &arithmetic_ : beside;
   arithmetic_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
   arithmetic_.shaderFloat16 = types.f16;
   arithmetic_.shaderInt8 = types.i8;
-  arithmetic_.pNext = types.i8 ? &bytes_ : nullptr;
+  arithmetic_.pNext = beside;
   bytes_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES;
-  bytes_.storageBuffer8BitAccess = types.i8;
+  bytes_.storageBuffer8BitAccess = types.storage8;
 }
 
 }  // namespace assay::runtime::vulkan

@@ -11,12 +11,12 @@ namespace assay::runtime::vulkan {
 
 struct NarrowTypes {
   bool f16 = false, i8 = false, int16 = false;
-  bool storage16 = false;               // buffers have elements of 16 bits
-  std::vector<const char*> extensions;  // to enable
+  bool storage16 = false, storage8 = false;  // buffers have elements of 16, of 8 bits
+  std::vector<const char*> extensions;       // to enable
 
   // As in DeviceInfo's fact "types".
   std::string words() const;
-  // As in its fact "stores": f16 and bf16 need no arithmetic, since accesses convert.
+  // As in its fact "stores": f16, bf16, i8 and u8 need no arithmetic, since accesses convert.
   std::string stored_words() const;
 };
 

@@ -82,6 +82,7 @@ Diags Session::start() {
   if (is_robust) extensions.push_back(kRobustImages);
   limits_.has_f16 = narrow.f16;
   limits_.has_i8 = narrow.i8;
+  limits_.has_8_bits = narrow.storage8;
   limits_.has_16_bits = narrow.storage16;
   VkPhysicalDeviceFeatures features{};
   features.shaderFloat64 = limits_.has_f64;

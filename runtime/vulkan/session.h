@@ -25,7 +25,7 @@ struct Limits {
   uint64_t tick_mask = 0;      // valid bits of timestamps
   bool shares_memory = false;  // with the host: buffers are written and read in place
   bool has_f64 = false, has_i64 = false, has_f16 = false, has_i8 = false;
-  bool has_16_bits = false;  // elements of buffers
+  bool has_16_bits = false, has_8_bits = false;  // elements of buffers
 };
 
 enum class Place { device, host };  // of memory: local to the device, or accessible to the host

@@ -156,9 +156,9 @@ TEST(Interpret, refuses_arguments_that_do_not_fit) {
   EXPECT_THAT(fault_of(copy(16), {numbers(16), numbers(3)}),
               HasSubstr("'y' has 16 elements, was given 3"));
   Kernel k = copy(16);
-  k.buffers[0].dtype = ir::DType::u8;
+  k.buffers[0].dtype = ir::DType::boolean;
   EXPECT_THAT(fault_of(k, {numbers(16), numbers(16)}),
-              HasSubstr("elements of type u8, which are not interpreted"));
+              HasSubstr("elements of type bool, which are not interpreted"));
 }
 
 TEST(Interpret, a_guard_evaluates_only_the_chosen_value) {
