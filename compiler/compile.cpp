@@ -93,6 +93,7 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
 
   out->plan = std::move(builder.plan());
   out->constants = std::move(builder.constants());
+  out->lost = programs->lost;
   out->evaluated = programs->evaluated;
   out->pruned = programs->pruned;
   return {};

@@ -31,6 +31,8 @@ struct Compiled {
   // Per step, in the state the caches are in at that point; and the whole plan (terms summed).
   std::vector<model::Estimate> estimates;
   model::Estimate total;
+  // Per step: the fastest programs by other instructions of the chip, with their times.
+  std::vector<std::vector<std::string>> lost;
   // What was considered, for people: programs evaluated and how many were left out and why.
   int64_t evaluated = 0, pruned = 0;
 };

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "lower/early_loads.h"
+#include "lower/instruction.h"
 #include "lower/nest.h"
 #include "model/constants.h"
+#include "model/fragments.h"
 #include "model/lane_addresses.h"
 
 namespace assay::model {
@@ -95,7 +97,9 @@ class ProgramWork {
         counts_.fma + counts_.simple + counts_.divide + lower::kExpInstructions * counts_.math;
     const double loops = counts_.iterations / shape_.unrolled;
     w_.instructions =
-        (computing + loops * kLoopInstructions + waves_ * kThreadInstructions) / whole_groups_;
+        (computing + counts_.matrix + loops * kLoopInstructions + waves_ * kThreadInstructions) /
+        whole_groups_;
+    if (counts_.matrix > 0) count_products();
     // One element after the other is a chain; those of a register tile are side by side.
     double elements = 1;
     for (int a = 0; a < ir::spatial_count(p_.graph, p_.graph.nodes[0]); ++a) {
@@ -103,6 +107,20 @@ class ProgramWork {
       elements *= a == p_.vector_axis ? std::ceil(extent / p_.vector_width) : extent;
     }
     w_.chain = computing / waves_ / elements;
+  }
+
+  void count_products() {
+    const ir::MatrixInstruction& i = lower::known_instruction(p_.instruction)->computes;
+    w_.products = {counts_.matrix / whole_groups_ * i.m * i.n * i.k, i.a.number, i.name};
+    w_.matrix_chain = counts_.matrix / waves_ / fragments_of_tile(p_);
+  }
+
+  // The anchor's read of a stream; -1: it is the output.
+  int read_of(const Stream& s) const {
+    const std::vector<ir::Read>& reads = p_.graph.nodes[0].reads;
+    for (size_t r = 0; r < reads.size(); ++r)
+      if (!s.written && reads[r].tensor == s.tensor) return static_cast<int>(r);
+    return -1;
   }
 
   size_t buffer_of(const Stream& s) const {
@@ -137,9 +155,11 @@ class ProgramWork {
     if (b >= counts_.buffers.size() || !seen_.insert(b).second) return;
     const lower::AccessCount& a = counts_.buffers[b];
     const double separate = (a.gathered_lanes + a.scattered_lanes) / p_.vector_width;
-    const double all = a.vector_loads + a.vector_stores + a.splats + separate;
+    const double fragments = a.fragment_loads + a.fragment_stores;
+    const double all = a.vector_loads + a.vector_stores + a.splats + separate + fragments;
     double cycles = (a.vector_loads + a.vector_stores) * contiguous_cycles(s) + a.splats;
     if (separate > 0) cycles += separate * divergent_cycles(s);
+    if (fragments > 0) cycles += fragments * fragment_cycles(p_, read_of(s), shape_);
     w_.loads += all / whole_groups_;
     // An argument's address is an addition of its own.
     w_.instructions += (s.staging >= 0 ? all : 2 * all) / whole_groups_;
@@ -157,7 +177,8 @@ class ProgramWork {
     const size_t b = buffer_of(s);
     if (!s.read || b >= counts_.buffers.size()) return 0;
     const lower::AccessCount& a = counts_.buffers[b];
-    return (a.vector_loads + a.splats + a.gathered_lanes / p_.vector_width) / waves_;
+    return (a.vector_loads + a.splats + a.gathered_lanes / p_.vector_width + a.fragment_loads) /
+           waves_;
   }
 
   // How often a wave copies a staged operand.
@@ -274,6 +295,7 @@ double registers_of_thread(const ir::Program& p) {
       if (!ir::is_whole(anchor, a) && moves(a)) n *= along(a);
     return n;
   };
+  if (!p.instruction.empty()) return kThreadRegisters + fragment_registers(p);
   double registers = kThreadRegisters + held([](int) { return true; });
   if (anchor.combine != ir::Combiner::none)
     for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r)

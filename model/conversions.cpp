@@ -13,6 +13,16 @@ int staged_tensor(const ir::Program& p, size_t staging) {
   return p.graph.nodes[0].reads[static_cast<size_t>(p.staging[staging].read)].tensor;
 }
 
+// Does a matrix instruction take the buffer's elements as they are?
+bool is_multiplied(const ir::Program& p, size_t buffer) {
+  const std::vector<int> arguments = ir::arguments_of(p);
+  const std::vector<ir::Read>& reads = p.graph.nodes[0].reads;
+  return !p.instruction.empty() && (buffer >= arguments.size() ||
+                                    std::any_of(reads.begin(), reads.end(), [&](const ir::Read& r) {
+                                      return r.tensor == arguments[buffer];
+                                    }));
+}
+
 }  // namespace
 
 ir::DType type_of_buffer(const ir::Program& p, size_t buffer) {
@@ -30,7 +40,7 @@ lower::Counts with_conversions(const ir::Program& p, lower::Counts counts) {
   for (size_t b = 0; b < std::min(counts.buffers.size(), arguments.size() + p.staging.size());
        ++b) {
     const ir::DType type = type_of_buffer(p, b);
-    if (ir::accumulation_of(type) == type) continue;
+    if (ir::accumulation_of(type) == type || is_multiplied(p, b)) continue;
     const lower::AccessCount& a = counts.buffers[b];
     const double lanes = p.vector_width,
                  loads = a.vector_loads + a.splats + a.gathered_lanes / lanes,

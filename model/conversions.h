@@ -11,8 +11,8 @@ namespace assay::model {
 // then what it keeps for itself.
 ir::DType type_of_buffer(const ir::Program& p, size_t buffer);
 
-// Counts with an operation for each conversion. Copies of staged operands
-// convert where their scratch has another type.
+// Counts with an operation for each conversion. Operands of matrix instructions convert nothing.
+// Copies of staged operands convert where their scratch has another type.
 lower::Counts with_conversions(const ir::Program& p, lower::Counts counts);
 
 }  // namespace assay::model

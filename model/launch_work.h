@@ -71,6 +71,7 @@ struct LaunchWork {
   double near_traffic = 0;     // bytes of cycles of the unit's nearest cache, in the same way
   double loads = 0;            // instructions of its waves that load or store
   double chain = 0;            // dependent operations of a wave, one after the other
+  double matrix_chain = 0;     // dependent matrix instructions of a wave
   double fills = 0;            // of these, what comes from the memories behind it, of a product
   Waits waits;                 // of a group
   Steps steps;                 // of a group

@@ -89,6 +89,7 @@ struct MatrixRate {
   ir::MatrixInstruction instruction;
   Quantity multiply_adds;  // per s
   Quantity energy;         // J of a multiply-add; 0: not known
+  Quantity latency;        // s, of sums that wait for each other; 0: not known
 };
 
 struct TypeRate {
@@ -187,7 +188,8 @@ struct Scaled {
   double factor = 1;
 };
 
-// `described`: shapes and types of matrix instructions by name; others of the profile are left out.
+// `described`: shapes and types of matrix instructions by name, before those of the library; others
+// of the profile are left out.
 // Errors: no unit count, ticks of a clock that is not known, no multiply-add rate, no memory.
 Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled = {},
                         std::span<const ir::MatrixInstruction> described = {});
@@ -195,6 +197,11 @@ Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled = {},
 // Multiply-adds per second of a unit on numbers of this type, accumulated in another: through the
 // lanes' pipes (`instruction` empty) or a matrix instruction. 0: it has none.
 double product_rate(const Machine& m, ir::DType type, const std::string& instruction);
+
+// The chip's own of that name; nullptr: it has none, or its rate is not known.
+const MatrixRate* matrix_rate(const Machine& m, const std::string& instruction);
+double seconds_of_instruction(const Machine& m,
+                              const std::string& name);  // of a unit; 0: it has none
 
 // J of one of them; 0: not known.
 double product_energy(const Machine& m, ir::DType type, const std::string& instruction);

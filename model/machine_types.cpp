@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lower/instruction.h"
 #include "model/resolving.h"
 
 namespace assay::model {
@@ -87,16 +88,23 @@ class TypesResolver : Resolving {
   void resolve_instruction(const hwdesc::Instruction& i,
                            std::span<const ir::MatrixInstruction> described) {
     const std::string name = i.use.substr(i.use.rfind('/') + 1);
-    const auto found = std::find_if(described.begin(), described.end(),
+    const auto given = std::find_if(described.begin(), described.end(),
                                     [&](const auto& d) { return d.name == name; });
-    if (found == described.end()) m_.undescribed.push_back(name);
-    if (found == described.end() || !i.rate.known()) return;
+    const lower::KnownInstruction* known = lower::known_instruction(name);
+    const ir::MatrixInstruction* found = given != described.end() ? &*given
+                                         : known != nullptr       ? &known->computes
+                                                                  : nullptr;
+    if (found == nullptr) m_.undescribed.push_back(name);
+    if (found == nullptr || !i.rate.known()) return;
     const hwdesc::Rate& r = *i.rate.value;
     m_.instructions.push_back(
         {*found,
          {r.v * (r.clock.empty() ? 1 : matrix_ticks(r.clock)) * per_unit(i.per), spread_of(i.rate),
           false, "instructions." + i.use + ".rate", per_unit(i.per)},
-         energy(name)});
+         energy(name),
+         i.latency.known() ? Quantity{seconds(*i.latency.value), spread_of(i.latency), false,
+                                      "instructions." + i.use + ".latency"}
+                           : Quantity{}});
   }
 };
 
@@ -107,11 +115,23 @@ void resolve_types(const hwdesc::Target& target, std::span<const ir::MatrixInstr
   TypesResolver(target, out).resolve(described);
 }
 
+const MatrixRate* matrix_rate(const Machine& m, const std::string& instruction) {
+  for (const MatrixRate& r : m.instructions)
+    if (r.instruction.name == instruction) return &r;
+  return nullptr;
+}
+
+double seconds_of_instruction(const Machine& m, const std::string& name) {
+  const MatrixRate* r = matrix_rate(m, name);
+  if (r == nullptr) return 0;
+  const ir::MatrixInstruction& i = r->instruction;
+  return static_cast<double>(i.m) * i.n * i.k / r->multiply_adds.value;
+}
+
 double product_rate(const Machine& machine, ir::DType type, const std::string& instruction) {
   if (!instruction.empty()) {
-    for (const MatrixRate& m : machine.instructions)
-      if (m.instruction.name == instruction) return m.multiply_adds.value;
-    return 0;
+    const MatrixRate* m = matrix_rate(machine, instruction);
+    return m == nullptr ? 0 : m->multiply_adds.value;
   }
   for (const TypeRate& t : machine.types)
     if (t.type == type) return t.multiply_adds.value;

@@ -236,7 +236,12 @@ class Pricing {
     out.multiply_adds = n.multiply_adds * m_.fma_latency.value;
     // Dependent operations leave slots free, where a wave has nothing else to issue.
     const double issued = out_.group.issue * m_.issuers / waves();
-    out.chain = std::max(0.0, w_.chain * m_.fma_latency.value - issued);
+    const MatrixRate* matrix = matrix_rate(m_, w_.products.instruction);
+    const double instruction = matrix != nullptr && matrix->latency.value > 0
+                                   ? matrix->latency.value
+                                   : m_.fma_latency.value;
+    out.chain =
+        std::max(0.0, w_.chain * m_.fma_latency.value + w_.matrix_chain * instruction - issued);
     if (w_.steps.count > 0) {
       // Operands come from the shared cache, or, where a group is the first to want them, from
       // behind.

@@ -34,7 +34,8 @@ Tiles tiles_of(const ir::Program& p, const lower::Nest& nest) {
 // Chains of the tiles that follow begin before this tile's have ended.
 double tiles_in_flight(const lower::Counts& counts, const Tiles& tiles, double window) {
   const double instructions = counts.fma + counts.simple + counts.divide + counts.math +
-                              counts.loads() + counts.stores() + 2 * counts.iterations;
+                              counts.matrix + counts.loads() + counts.stores() +
+                              2 * counts.iterations;
   return 1 + window / std::max(1.0, instructions / (tiles.count * tiles.passes));
 }
 
@@ -69,9 +70,13 @@ double chain_seconds(const ir::Program& p, const model::Machine& m, const model:
   const ir::Node& anchor = p.graph.nodes[0];
   const bool scans = std::holds_alternative<ir::Scan>(anchor.kind);
   if (anchor.combine == ir::Combiner::none || !(scans || ir::is_expression(anchor))) return 0;
-  const Tiles tiles = tiles_of(p, streams.nest);
+  Tiles tiles = tiles_of(p, streams.nest);
   const bool fused = anchor.combine == ir::Combiner::sum && anchor.body.op == ir::ScalarOp::mul;
-  const double latency = (fused ? m.fma_latency : m.add_latency).value;
+  double latency = (fused ? m.fma_latency : m.add_latency).value;
+  if (const model::MatrixRate* i = model::matrix_rate(m, p.instruction)) {
+    latency = i->latency.value > 0 ? i->latency.value : latency;
+    tiles.steps = std::max(1.0, tiles.steps / i->instruction.k);
+  }
   const double ahead = tiles_in_flight(counts, tiles, m.window);
   if (lower::has_partial_sums(streams.nest))
     return partial_sum_chains(p, streams.nest, tiles, latency, m.update_latency.value, ahead) *

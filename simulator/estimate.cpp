@@ -34,7 +34,7 @@ Estimator::Estimator(const ir::Program& p, const Machine& m, const CacheState& b
           p, model::with_conversions(p, counts != nullptr ? *counts : model::closed_form(p)),
           slp_lanes_)),
       share_(busiest_share(p, m)),
-      pipes_(m, width_, share_) {
+      pipes_(m, width_, share_, model::seconds_of_instruction(m, p.instruction)) {
   others_ = remote_lines(p, streams_, m, before, where);
   traffic_ = model::traffic(p, streams_, m, cached_fractions(p, streams_, m, before, where),
                             model::accessed_bytes(p, streams_, counts_, m.levels[0].line));

@@ -46,7 +46,7 @@ void Estimator::in_core_time() {
   exposed_copies_ = copied.exposed / std::max(1.0, copied.total);
   const model::CopyInstructions& copies = copied.parts;
   const model::Instructions counted{
-      .operations = counts_.fma + counts_.simple,
+      .operations = counts_.fma + counts_.simple + counts_.matrix,
       .divisions = counts_.divide,
       .functions = counts_.math,
       .loads = std::max(0.0, loads - gathered - copies.loads),
@@ -69,8 +69,10 @@ void Estimator::in_core_time() {
   add_term(
       "vector", cost_.vector,
       [&] {
-        return fmt::format("{:.4g} multiply-adds, {:.4g} other, {:.4g} divisions, {:.4g} functions",
-                           counts_.fma, counts_.simple, counts_.divide, counts_.math);
+        return fmt::format(
+            "{}{:.4g} multiply-adds, {:.4g} other, {:.4g} divisions, {:.4g} functions",
+            counts_.matrix > 0 ? fmt::format("{:.4g} {}, ", counts_.matrix, p_.instruction) : "",
+            counts_.fma, counts_.simple, counts_.divide, counts_.math);
       },
       m_.fma_rate.spread);
   if (in_full())

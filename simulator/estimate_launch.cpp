@@ -72,8 +72,12 @@ class LaunchEstimate {
 
   void add_unit() {
     const model::Level& near = m_.levels[nearest_];
-    terms_.add("multiply-adds", price_.unit.multiply_adds, m_.fma_rate,
-               [&] { return fmt::format("{:.4g} a group", work_.operations.multiply_adds); });
+    terms_.add("multiply-adds", price_.unit.multiply_adds, m_.fma_rate, [&] {
+      return work_.products.instruction.empty()
+                 ? fmt::format("{:.4g} a group", work_.operations.multiply_adds)
+                 : fmt::format("{:.4g} a group by {}", work_.products.multiply_adds,
+                               work_.products.instruction);
+    });
     terms_.add("operations", price_.unit.other_operations, m_.alu_rate, [&] {
       return fmt::format("{:.4g} simple, {:.4g} divisions, {:.4g} functions a group",
                          work_.operations.simple, work_.operations.divisions,

@@ -75,6 +75,7 @@ double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
     while (*parts[first].first != *pipe) ++first;
     busy[first] += seconds;
   }
+  busy[0] += counts.matrix * matrix_seconds_ * share_;  // on the pipe of multiply-adds
   const bool functions_add = m_.alu_pipe != m_.fma_pipe && m_.math_pipe == m_.fma_pipe;
   const double added =
       functions_add ? busy[1] + parts[3].second : 0;  // 1: additions are the first of their pipe

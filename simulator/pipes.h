@@ -10,8 +10,10 @@ namespace assay::simulator {
 
 class Pipes {  // invariant: refers to a machine that outlives it
  public:
-  // `width`: lanes of the program's vectors; `share`: of the work, that the unit has.
-  Pipes(const model::Machine& m, int width, double share) : m_(m), width_(width), share_(share) {}
+  // `width`: lanes of the program's vectors; `share`: of the work, that the unit has; `matrix`: how
+  // long a unit takes for one of the program's matrix instructions, s.
+  Pipes(const model::Machine& m, int width, double share, double matrix)
+      : m_(m), width_(width), share_(share), matrix_seconds_(matrix) {}
 
   // All of these return seconds.
   double at_rate(double instructions, const model::Quantity& rate) const;
@@ -38,6 +40,7 @@ class Pipes {  // invariant: refers to a machine that outlives it
   const model::Machine& m_;
   const int width_;
   const double share_;
+  const double matrix_seconds_;
 };
 
 }  // namespace assay::simulator

@@ -134,7 +134,10 @@ struct OperatorEstimator::State {
     Result<compiler::Compiled> compiled = choose_programs(g, target, options);
     if (!compiled) return compiled.diags();
     auto plan = std::make_shared<ir::Plan>(std::move(compiled->plan));
-    return of_plan(std::move(plan), compiled->estimates, type_of(g));
+    GraphEstimate out = of_plan(std::move(plan), compiled->estimates, type_of(g));
+    for (size_t i = 0; i < out.operators.size(); ++i)
+      out.operators[i].lost = std::move(compiled->lost[i]);
+    return out;
   }
 
   GraphEstimate of_plan(std::shared_ptr<const ir::Plan> plan,

@@ -1,6 +1,9 @@
 #include "compiler/search/construct.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <utility>
 
@@ -84,7 +87,35 @@ std::vector<Candidate> fastest(std::vector<std::pair<double, ir::Program>>& boun
   return out;
 }
 
+using Fastest = std::map<std::string, Alternative>;
+
+void note(Fastest& to, const std::string& instruction, double seconds, bool at_least) {
+  const auto [found, fresh] =
+      to.try_emplace(instruction, Alternative{instruction, seconds, at_least});
+  if (!fresh && seconds < found->second.seconds) found->second = {instruction, seconds, at_least};
+}
+
+// Per instruction; those of the best candidate are left out.
+std::vector<Alternative> others_of(const std::vector<Candidate>& estimated,
+                                   const std::vector<std::pair<double, ir::Program>>& bounded,
+                                   const std::string& chosen) {
+  Fastest all;
+  for (const Candidate& c : estimated) note(all, c.program.instruction, c.estimate.seconds, false);
+  for (size_t i = estimated.size(); i < bounded.size(); ++i)
+    if (!all.contains(bounded[i].second.instruction))
+      note(all, bounded[i].second.instruction, bounded[i].first, true);
+  all.erase(chosen);
+  std::vector<Alternative> out;
+  for (auto& [name, a] : all) out.push_back(std::move(a));
+  return out;
+}
+
 }  // namespace
+
+std::string print(const Alternative& a) {
+  return fmt::format("by {}: {}{:.4g} us", a.instruction.empty() ? "multiply-adds" : a.instruction,
+                     a.at_least ? "at least " : "", a.seconds * 1e6);
+}
 
 std::vector<Choice> choices_for(const Space& s, bool printed) {
   if (!ir::is_expression(s.anchor)) return kind_choices(s);
@@ -97,8 +128,12 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
       std::move(more.begin(), more.end(), std::back_inserter(all));
     return all;
   }
-  if (scratchpad && !printed)  // of several workers, which vector code has not
-    return scratchpad_choices(s, s.machine.copies_overlap ? 2 : 1);
+  if (scratchpad && !printed) {  // of several workers, which vector code has not
+    std::vector<Choice> all = scratchpad_choices(s, s.machine.copies_overlap ? 2 : 1);
+    std::vector<Choice> more = fragment_choices(s);
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+    return all;
+  }
   return s.dense ? dense_choices(s) : plain_choices(s);
 }
 
@@ -131,6 +166,8 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
   out.pruned += static_cast<int64_t>(bounded.size() - candidates.size());
   std::stable_sort(candidates.begin(), candidates.end(), faster);
   prefer_own(candidates, m);
+  if (!candidates.empty() && !m.instructions.empty())
+    out.others = others_of(candidates, bounded, candidates.front().program.instruction);
   for (Candidate& c : candidates) {
     if (static_cast<int>(out.best.size()) >= keep) break;
     if (rescore(c, target, m, before, where, why))

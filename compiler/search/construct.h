@@ -33,10 +33,19 @@ struct Candidate {
 // Times within this ratio are the same to the model; bytes below this ratio clearly differ.
 inline constexpr double kAlike = 1.01, kClearlyLess = 0.9;
 
+// The fastest program by another matrix instruction of the chip, or by multiply-adds (empty).
+struct Alternative {
+  std::string instruction;
+  double seconds = 0;
+  bool at_least = false;  // it was not estimated, as it can not be among the fastest
+};
+std::string print(const Alternative& a);  // `by multiply-adds: 1090 us`
+
 struct Constructed {
   // Lowerable, at least one, fastest first. Among those within kAlike of the fastest, one with
   // clearly less traffic through shared levels comes first.
   std::vector<Candidate> best;
+  std::vector<Alternative> others;
   int64_t evaluated = 0, pruned = 0;
 };
 

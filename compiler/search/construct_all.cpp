@@ -58,6 +58,8 @@ class Constructor {  // invariant: refers to the parts of one compilation, which
       }
       const auto& [program, estimate] = found->second.best.front();
       out_.chosen.push_back(program);
+      out_.lost.emplace_back();
+      for (const Alternative& a : found->second.others) out_.lost.back().push_back(print(a));
       caches_ = simulator::after(out_.chosen.back(), machine_, std::move(caches_), where_[i]);
       simulator::pass_time(caches_, estimate.seconds);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -11,7 +12,8 @@
 namespace assay::compiler {
 
 struct Programs {
-  std::vector<ir::Program> chosen;  // one per tile-graph
+  std::vector<ir::Program> chosen;             // one per tile-graph
+  std::vector<std::vector<std::string>> lost;  // per tile-graph: see Compiled
   int64_t evaluated = 0, pruned = 0;
 };
 

@@ -1,7 +1,7 @@
 // Choices that use the chip's matrix instructions: vectors whose lanes hold columns, and waves
 // whose lanes hold fragments in a few register tiles.
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "compiler/search/tile_choices.h"
 #include "lower/nest.h"
@@ -30,7 +30,9 @@ bool multiplies(const Space& s, const ir::MatrixInstruction& i, int n, Operands&
   const std::vector<ir::Read>& reads = s.anchor.reads;
   if (!s.dense || reads.size() != 2 || moves(reads[0], n) == moves(reads[1], n)) return false;
   out = moves(reads[0], n) ? Operands{&reads[1], &reads[0]} : Operands{&reads[0], &reads[1]};
-  return type_of(s, *out.a) == i.a.number && type_of(s, *out.b) == i.b.number;
+  // Numbers of f32 keep their digits: tf32 is for those who ask for it.
+  return type_of(s, *out.a) == i.a.number && type_of(s, *out.b) == i.b.number && !i.a.tf32 &&
+         !i.b.tf32;
 }
 
 // The longest reduce axis that moves both; of those the one whose neighbours of `a` lie together.
@@ -88,21 +90,21 @@ Choice of_waves(const Space& s, const Fragments& f, int64_t rows, int64_t column
   return c;
 }
 
+// Few, since the kernel of each is counted: groups of up to eight waves.
 void add_waves(const Space& s, const Fragments& f, std::vector<Choice>& out) {
+  constexpr std::pair<int64_t, int64_t> kWaves[] = {{1, 1}, {1, 2}, {2, 2}, {2, 4}, {4, 2}};
   const ir::MatrixInstruction& i = f.instruction;
   const auto fits = [&](int64_t tile, int axis) { return tile <= s.extent(axis); };
   for (const int64_t rows : {1, 2, 4})
-    for (const int64_t columns : {1, 2, 4, 8, 16}) {
-      if (!fits(rows * i.m, f.m) || !fits(columns * i.n, f.n) ||
-          rows * columns * i.c.registers() > kFragmentRegisters)
-        continue;
-      for (const int64_t waves_m : {1, 2, 4})
-        for (const int64_t waves_n : {1, 2, 4}) {
-          if (!fits(rows * i.m * waves_m, f.m) || !fits(columns * i.n * waves_n, f.n)) continue;
-          for (const int64_t depth : {1, 2, 4})
-            if (fits(depth * i.k, f.k))
-              out.push_back(of_waves(s, f, rows, columns, waves_m, waves_n, depth));
-        }
+    for (const int64_t columns : {2, 4, 8}) {
+      if (rows * columns * i.c.registers() > kFragmentRegisters) continue;
+      for (const auto& [waves_m, waves_n] : kWaves) {
+        if (!fits(rows * i.m * waves_m, f.m) || !fits(columns * i.n * waves_n, f.n)) continue;
+        for (const int64_t vectors : {1, 2})  // of a row that is copied
+          if (const int64_t depth = std::max<int64_t>(1, vectors * i.workers() / i.k);
+              fits(depth * i.k, f.k))
+            out.push_back(of_waves(s, f, rows, columns, waves_m, waves_n, depth));
+      }
     }
 }
 

@@ -243,26 +243,20 @@ ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r,
   return out;
 }
 
-// Blocks of 8 rows of 16 bytes along the reduction, whose 32 words lie in as many banks: what the
-// lanes of a wave read at once of a fragment (PTX ISA, `ldmatrix`).
-constexpr int64_t kBlockRows = 8, kBlockBytes = 16;
+// Rows along the reduction, 16 bytes apart from what their length gives: the lanes of a fragment
+// read 8 rows at once, which then begin in different banks. Copies by whole vectors stay possible.
+constexpr int64_t kRowGap = 16;  // bytes
 
 ir::Layout fragment_layout(const Space& s, const Choice& c, const ir::Read& r) {
   const int rank = static_cast<int>(r.index.size()), deep = sole_dim(r, c.depth_axis);
-  const ir::DType type = s.problem.graph.tensors[static_cast<size_t>(r.tensor)].dtype;
-  const int64_t together = kBlockBytes / ir::bytes_of(type);
-  int rows = -1;
-  for (int a = 0; a < s.spatial; ++a)
-    if (const int d = sole_dim(r, a);
-        d >= 0 && c.register_tile[static_cast<size_t>(a)] % kBlockRows == 0)
-      rows = d;
-  if (deep < 0 || rows < 0) return ir::row_major(rank);
   ir::Layout out;
+  if (deep < 0) return ir::row_major(rank);
   for (int d = 0; d < rank; ++d)
-    if (d != deep && d != rows) out.dims.push_back({d, 1, 0});
-  out.dims.insert(
-      out.dims.end(),
-      {{rows, kBlockRows, 0}, {deep, together, 0}, {rows, 1, kBlockRows}, {deep, 1, together}});
+    if (d != deep) out.dims.push_back({d, 1, 0});
+  out.dims.push_back({deep, 1, 0});
+  const ir::DType type = s.problem.graph.tensors[static_cast<size_t>(r.tensor)].dtype;
+  out.pad.resize(static_cast<size_t>(rank));
+  out.pad[static_cast<size_t>(deep)].after = kRowGap / ir::bytes_of(type);
   return out;
 }
 

@@ -50,7 +50,9 @@ const std::vector<Row>& house() {
          {"support"},
          {"apply_kind.h", "dtype.h", "element.h", "graph.h", "kernel.h", "label.h", "layout.h",
           "limits.h", "matrix.h", "plan.h", "positions.h", "program.h", "task_mapping.h"}},
-        {"lower", base, {"count.h", "early_loads.h", "legal.h", "lower.h", "nest.h"}},
+        {"lower",
+         base,
+         {"count.h", "early_loads.h", "instruction.h", "legal.h", "lower.h", "nest.h"}},
         // The prediction wing.
         {"model",
          base + Words{"lower"},

@@ -1,0 +1,91 @@
+// Which matrix instruction construction chooses, if any, by what the chip says of its rates.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "compiler/search/construct.h"
+#include "lower/legal.h"
+#include "tests/lower/matrix_programs.h"
+#include "tests/lower/problems.h"
+
+namespace assay::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kDot = "avx512bf16.dot.m1n16k2.bf16.f32";
+constexpr const char* kMma = "sm80.mma.m16n8k16.bf16.f32";
+
+compiler::Problem product(const std::string& text) {
+  auto g = compiler::parse_operator(text);
+  if (!g.ok()) throw std::runtime_error(render(g.diags()));
+  compiler::Problem p;
+  p.graph = *g;
+  for (const ir::Tensor& t : p.graph.tensors) {
+    p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+    p.packable.push_back(false);
+  }
+  return p;
+}
+
+compiler::Constructed choose(const compiler::Problem& p, const hwdesc::Target& target) {
+  auto made = compiler::construct(p, target, *model::prepare(target), {}, {}, 2);
+  if (!made.ok()) throw std::runtime_error(render(made.diags()));
+  return std::move(*made);
+}
+
+// Multiply-adds a tick of a unit, where its lanes do 32.
+hwdesc::Target with_rate(hwdesc::Target t, const char* instruction, double rate) {
+  t = with_instruction(std::move(t), instruction);
+  t.profile.instructions.back().rate.value = hwdesc::Rate{rate, "core"};
+  return t;
+}
+
+TEST(MatrixChoices, AnInstructionIsChosenWhereItIsFaster) {
+  const compiler::Problem p = product("matmul m=64 n=96 k=128 type=bf16");
+  const compiler::Constructed fast = choose(p, with_rate(small_cpu(16, 2), kDot, 256));
+  const ir::Program& chosen = fast.best.front().program;
+  EXPECT_EQ(chosen.instruction, kDot);
+  ASSERT_EQ(fast.others.size(), 1U);
+  EXPECT_EQ(fast.others[0].instruction, "") << "multiply-adds lost";
+  EXPECT_GT(fast.others[0].seconds, fast.best.front().estimate.seconds);
+  EXPECT_THAT(compiler::print(fast.others[0]), HasSubstr("by multiply-adds: "));
+  const compiler::Constructed slow = choose(p, with_rate(small_cpu(16, 2), kDot, 2));
+  EXPECT_EQ(slow.best.front().program.instruction, "");
+  ASSERT_EQ(slow.others.size(), 1U);
+  EXPECT_EQ(slow.others[0].instruction, kDot);
+}
+
+TEST(MatrixChoices, NoneIsChosenForOtherTypes) {
+  for (const char* type : {"f32", "f16"}) {
+    const compiler::Problem p = product(std::string("matmul m=64 n=96 k=128 type=") + type);
+    EXPECT_EQ(choose(p, with_rate(small_cpu(16, 2), kDot, 256)).best.front().program.instruction,
+              "");
+  }
+}
+
+// Weights are packed, so that the pairs of a register lie together.
+TEST(MatrixChoices, NeighboursOfARegisterLieTogether) {
+  const hwdesc::Target target = with_rate(small_cpu(16, 2), kDot, 256);
+  compiler::Problem p = product("matmul m=64 n=96 k=128 type=bf16");
+  p.packable[1] = true;
+  const ir::Program chosen = choose(p, target).best.front().program;
+  ASSERT_EQ(chosen.instruction, kDot);
+  ASSERT_TRUE(chosen.staging.empty());
+  EXPECT_EQ(chosen.layouts[1].dims.back(), (ir::PhysicalDim{0, 1, 2})) << ir::print_program(chosen);
+}
+
+TEST(MatrixChoices, WavesHoldFragmentsOfStagedTiles) {
+  const hwdesc::Target target = with_rate(small_gpu(32), kMma, 4096);
+  const compiler::Problem problem = product("matmul m=512 n=512 k=512 type=bf16");
+  const ir::Program p = choose(problem, target).best.front().program;
+  ASSERT_EQ(p.instruction, kMma) << ir::print_program(p);
+  EXPECT_EQ(p.tiles.back().extent[0] % 16, 0);
+  EXPECT_EQ(p.tiles.back().extent[1] % 8, 0);
+  EXPECT_EQ(p.tiles.back().extent[2], 16);
+  EXPECT_EQ(p.staging.size(), 2U);
+  EXPECT_EQ(render(lower::legal(p, target)), "");
+}
+
+}  // namespace
+}  // namespace assay::test
