@@ -49,7 +49,8 @@ const std::vector<Row>& house() {
         {"ir",
          {"support"},
          {"apply_kind.h", "dtype.h", "element.h", "graph.h", "kernel.h", "label.h", "layout.h",
-          "limits.h", "matrix.h", "plan.h", "positions.h", "program.h", "task_mapping.h"}},
+          "limits.h", "matrix.h", "plan.h", "positions.h", "program.h", "task_mapping.h",
+          "text_matrix.h"}},
         {"lower", base, {"count.h", "early_loads.h", "legal.h", "lower.h", "nest.h"}},
         // The prediction wing.
         {"model",
