@@ -81,6 +81,7 @@ Value Legaliser::leaf(Value v, int piece, int width) const {
       v.op = ValueOp::constant;
       v.id = -1;
       v.index = {};
+      v.numbers = 1;
     }
   }
   v.lanes = width;
