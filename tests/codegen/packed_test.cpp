@@ -15,7 +15,7 @@ using namespace assay::testing;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Bits of finite numbers: a pattern that tells places apart.
+// Bits of finite numbers: a pattern that differs from place to place.
 std::vector<uint32_t> numbers(int bits) {
   std::vector<uint32_t> x;
   for (uint32_t i = 0; i < kPackedNumbers; ++i)
