@@ -243,8 +243,8 @@ ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r,
   return out;
 }
 
-// Rows along the reduction, 16 bytes apart from what their length gives: the lanes of a fragment
-// read 8 rows at once, which then begin in different banks. Copies by whole vectors stay possible.
+// Rows along the reduction, each with 16 unused bytes: the lanes of a fragment read 8 rows at once,
+// which then begin in different banks. Copies by whole vectors stay possible.
 constexpr int64_t kRowGap = 16;  // bytes
 
 ir::Layout fragment_layout(const Space& s, const Choice& c, const ir::Read& r) {
