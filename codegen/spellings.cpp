@@ -46,8 +46,8 @@ constexpr SpellingRow kRows[] = {
     {"opaque_scratch", {"name", "scalar", "pointer"}, kOptional},
     {"load", {"pointer", "type", "lanes"}},
     {"load_part", {"pointer", "count", "fill", "type"}, kOptional},
-    // Values of several numbers: neighbours in memory, the same where they lie at no multiple of
-    // their bytes (default: as the first), the first `count` lanes of a vector; one number replaced.
+    // Values of several numbers: neighbours in memory, the same at no multiple of their bytes
+    // (default: as the first), the first `count` lanes of a vector; one number replaced.
     {"load_packed", {"pointer", "type"}, kOptional},
     {"load_packed_unaligned", {"pointer", "type"}, kOptional},
     {"load_packed_part", {"pointer", "count", "fill", "type"}, kOptional},

@@ -375,9 +375,8 @@ Diags faults_of(const Graph& g, std::span<const std::vector<float>> inputs) {
   return diags;
 }
 
-template <class Store>
-Result<Values> evaluate_nodes(const Graph& g, std::span<const std::vector<float>> inputs,
-                              Store store) {
+// `stored`: results of f16 and bf16 are rounded to these types.
+Result<Values> evaluate(const Graph& g, std::span<const std::vector<float>> inputs, bool stored) {
   if (Diags diags = faults_of(g, inputs); has_error(diags)) return diags;
   Values values(g.tensors.size());
   for (size_t i = 0; i < g.tensors.size(); ++i)
@@ -387,7 +386,9 @@ Result<Values> evaluate_nodes(const Graph& g, std::span<const std::vector<float>
     values[static_cast<size_t>(g.inputs[i])].assign(inputs[i].begin(), inputs[i].end());
   for (const Node& n : g.nodes) {
     run_node(g, n, values);
-    store(g.tensors[static_cast<size_t>(n.output)], values[static_cast<size_t>(n.output)]);
+    const DType type = g.tensors[static_cast<size_t>(n.output)].dtype;
+    if (stored && (type == DType::f16 || type == DType::bf16))
+      for (double& v : values[static_cast<size_t>(n.output)]) v = rounded(type, v);
   }
   return values;
 }
@@ -395,14 +396,11 @@ Result<Values> evaluate_nodes(const Graph& g, std::span<const std::vector<float>
 }  // namespace
 
 Result<Values> evaluate(const Graph& g, std::span<const std::vector<float>> inputs) {
-  return evaluate_nodes(g, inputs, [](const Tensor&, std::vector<double>&) {});
+  return evaluate(g, inputs, false);
 }
 
 Result<Values> evaluate_stored(const Graph& g, std::span<const std::vector<float>> inputs) {
-  return evaluate_nodes(g, inputs, [](const Tensor& t, std::vector<double>& values) {
-    if (t.dtype == DType::f16 || t.dtype == DType::bf16)
-      for (double& v : values) v = rounded(t.dtype, v);
-  });
+  return evaluate(g, inputs, true);
 }
 
 }  // namespace assay::ir

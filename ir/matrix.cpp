@@ -15,7 +15,7 @@ std::string print(const Fragment& f) {
                      name_of(f.element), print(f.mapping));
 }
 
-double read(const Fragment& f, double number) {
+double taken(const Fragment& f, double number) {
   if (!f.tf32) return number;
   return static_cast<double>(
       std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(number)) & 0xffffe000U));
@@ -39,7 +39,7 @@ Matrix gather(const Fragment& f, const std::vector<double>& registers) {
   Matrix m{f.mapping.cols(), std::vector<double>(static_cast<size_t>(f.mapping.rows()) *
                                                  static_cast<size_t>(f.mapping.cols()))};
   for_items(f, [&](size_t at, int place, const Task& t) {
-    m.at(t) = f.per_register() == 1 ? read(f, registers[at])
+    m.at(t) = f.per_register() == 1 ? taken(f, registers[at])
                                     : unpack(f.number, bits_of(f.element, registers[at]), place);
   });
   return m;

@@ -8,8 +8,8 @@
 namespace assay::ir {
 
 // `name`, `shape`, `a`, `b` and `c` of such a file. Errors go to the reader, with their places:
-// missing keys, types that do not hold the numbers, mappings that do not cover every element of
-// their operand equally often, whose worker counts differ, or that only some operands have.
+// missing keys, and types that do not hold the numbers. Mappings cover every element of their
+// operand equally often, have equal worker counts, and all operands or none have one.
 MatrixInstruction read_instruction(yaml::Reader& r, const yaml::Node& root);
 
 }  // namespace assay::ir

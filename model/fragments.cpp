@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWord = 4;  // bytes of a register
 
-struct Stored {  // what the lanes of a fragment read or write
+struct FragmentMemory {  // what the lanes of a fragment read or write
   const ir::Layout& layout;
   std::vector<int64_t> shape;
   std::vector<ir::Index> index;  // per dimension, over the anchor's axes
@@ -21,11 +21,12 @@ struct Stored {  // what the lanes of a fragment read or write
   bool staged = false;
 };
 
-Stored stored(const ir::Program& p, int read) {
+FragmentMemory memory_of(const ir::Program& p, int read) {
   const ir::Node& anchor = p.graph.nodes[0];
   if (read < 0) {
     const auto t = static_cast<size_t>(p.graph.outputs[0]);
-    Stored out{p.layouts[t], p.graph.tensors[t].shape, {}, ir::bytes_of(p.graph.tensors[t].dtype)};
+    FragmentMemory out{
+        p.layouts[t], p.graph.tensors[t].shape, {}, ir::bytes_of(p.graph.tensors[t].dtype)};
     for (size_t d = 0; d < out.shape.size(); ++d)
       out.index.push_back(ir::variable(static_cast<int>(d)));
     return out;
@@ -40,7 +41,7 @@ Stored stored(const ir::Program& p, int read) {
 }
 
 // Byte of the element at a position of the anchor's axes.
-int64_t byte_at(const Stored& s, const std::vector<int64_t>& position) {
+int64_t byte_at(const FragmentMemory& s, const std::vector<int64_t>& position) {
   std::vector<ir::Index> at;
   for (const ir::Index& i : s.index)
     at.push_back(ir::constant(std::max<int64_t>(0, ir::evaluate(i, position))));
@@ -86,7 +87,7 @@ double fragment_cycles(const ir::Program& p, int read, const WaveShape& shape) {
   const ir::MatrixInstruction& i = m->instruction;
   const ir::Fragment& f = read < 0 ? i.c : read == m->a ? i.a : i.b;
   const int rows = read == m->b ? m->k : m->m, columns = read >= 0 && read == m->a ? m->k : m->n;
-  const Stored s = stored(p, read);
+  const FragmentMemory s = memory_of(p, read);
   std::vector<int64_t> bytes;
   for (int l = 0; l < f.mapping.workers(); ++l) {
     const ir::Task t = f.mapping.task(l, 0);

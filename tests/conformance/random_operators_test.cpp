@@ -3,7 +3,7 @@
 // first choice; where lanes are threads, every second one is a random program of a few waves. They
 // run on poisoned and guarded buffers, and are compared with the float64 reference:
 //   |y - ref| <= 4 K eps sum |a||b| + u |ref| + s     (K terms, eps of f32; u, s of a stored type)
-// Then 150 scans, scatters and sorts, within 1e-4 of what they hold, and the same operators with
+// Then 150 scans, scatters and sorts, within 1e-4 of what they hold. Then the same operators with
 // every tensor in f16, in bf16, and each in a type of its own.
 #include <gtest/gtest.h>
 

@@ -86,13 +86,14 @@ pipes: [{name: fma, per: partition, rate: 32 /cycle@core},
 memory:
   - {name: shared, per: unit, managed: explicit, capacity: 64 KiB, latency: 25 cycles@core,
      bandwidth: {read: 128 B/cycle@core}, banks: {count: 32, width: 4 B}}
-  - {name: l1, per: unit, managed: automatic, capacity: 16 KiB, latency: 30 cycles@core, line: 128 B,
-     transaction: 32 B, bandwidth: {read: 64 B/cycle@core}}
+  - {name: l1, per: unit, managed: automatic, capacity: 16 KiB, latency: 30 cycles@core,
+     line: 128 B, transaction: 32 B, bandwidth: {read: 64 B/cycle@core}}
   - {name: dram, per: device, managed: explicit, capacity: 4 GiB, latency: 300 ns, line: 128 B,
      transaction: 32 B, bandwidth: {read: 20 GB/s}}
 compute: [{op: fma, dtype: f32, pipe: fma, latency: 6 cycles@core}]
 instructions:
-  - {use: isa/made-up.mma.m16n8k16.f16.f32, per: partition, rate: 256 /cycle@core, latency: 20 cycles@core}
+  - {use: isa/made-up.mma.m16n8k16.f16.f32, per: partition, rate: 256 /cycle@core,
+     latency: 20 cycles@core}
 apis: {opencl: {dialect: opencl, launch: {stream: 5 us}}}
 )";
 
