@@ -54,7 +54,7 @@ std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& oper
   if (!profile.ok()) return fail(profile.diags());
   const auto target = toolkit::target_of(*profile, api);
   if (!target.ok()) return fail(target.diags());
-  const auto graph = compiler::parse_operator(operator_text);
+  const auto graph = compiler::operator_for_kernels(operator_text);
   if (!graph.ok()) return fail(graph.diags());
   auto compiled = compiler::compile(*graph, *target, {});
   if (!compiled.ok()) return fail(compiled.diags());

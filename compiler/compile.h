@@ -57,4 +57,10 @@ std::vector<std::string> operator_names();
 // numbers that operators have.
 Diags give_type(ir::Graph& g, const std::string& type);
 
+// The same operator as kernels compute it. Of i8, constants stay constants and sums are i32.
+// Errors: also operators that are not computed in whole numbers.
+Result<ir::Graph> operator_for_kernels(const std::string& text);
+Diags give_whole_type(ir::Graph& g);  // f32 becomes i8, sums i32
+Diags sum_in_i32(ir::Graph& g);       // sums of i8 become i32
+
 }  // namespace assay::compiler

@@ -151,15 +151,23 @@ Diags give_type(ir::Graph& g, const std::string& type) {
   return {};
 }
 
-Result<ir::Graph> parse_operator(const std::string& text) {
+namespace {
+
+Result<ir::Graph> parse_typed(const std::string& text, bool sums_are_i32) {
   std::string rest = text;
   const Result<std::string> type = take_type(rest);
   if (!type) return type.diags();
   Result<ir::Graph> g = parse_untyped(rest);
   if (!g || type->empty()) return g;
-  const Diags diags = give_type(*g, *type);
+  const Diags diags = sums_are_i32 && *type == "i8" ? give_whole_type(*g) : give_type(*g, *type);
   if (!diags.empty()) return diags;
   return g;
 }
+
+}  // namespace
+
+Result<ir::Graph> parse_operator(const std::string& text) { return parse_typed(text, false); }
+
+Result<ir::Graph> operator_for_kernels(const std::string& text) { return parse_typed(text, true); }
 
 }  // namespace assay::compiler

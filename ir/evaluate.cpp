@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "ir/apply_kind.h"
+#include "ir/computed_type.h"
 #include "ir/element.h"
 #include "ir/evaluate_body.h"
 #include "ir/evaluate_product.h"
@@ -348,6 +349,9 @@ void run_node(const Graph& g, const Node& n, Values& values) {
   const auto output = static_cast<size_t>(n.output);
   values[output] = is_expression(n) ? run_expression(g, n, g.tensors[output].shape, values)
                                     : run_kind(g, n, values);
+  // As it is stored. Other types keep the digits of float64.
+  if (const DType t = g.tensors[output].dtype; is_whole(t))
+    for (double& v : values[output]) v = converted(t, v);
 }
 
 Diags faults_of(const Graph& g, std::span<const std::vector<float>> inputs) {

@@ -9,17 +9,19 @@
 
 namespace assay::lower {
 
-inline ir::Value constant_value(double number, int lanes) {
+inline ir::Value constant_value(double number, int lanes, ir::DType type = ir::DType::f32) {
   ir::Value v;
   v.op = ir::ValueOp::constant;
+  v.dtype = type;
   v.number = number;
   v.lanes = lanes;
   return v;
 }
 
-inline ir::Value reg_value(int reg, int lanes) {
+inline ir::Value reg_value(int reg, int lanes, ir::DType type = ir::DType::f32) {
   ir::Value v;
   v.op = ir::ValueOp::reg;
+  v.dtype = type;
   v.id = reg;
   v.lanes = lanes;
   return v;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "ir/computed_type.h"
 #include "lower/instruction.h"
 #include "lower/nest.h"
 #include "lower/threads.h"
@@ -94,28 +95,34 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
                         std::to_string(static_cast<int64_t>(limit.value->v))));
 }
 
-// Loads and stores convert what is computed in f32. What passes through memory in between must not
-// be rounded.
+// Loads and stores convert what is computed in f32 or i32. What passes through memory in between
+// must not be rounded, nor what passes through registers be rounded in memory.
 void check_types(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
   for (const ir::Tensor& t : p.graph.tensors) {
     const std::string type(ir::name_of(t.dtype));
     const bool printed =
         t.dtype == ir::DType::f32 || !target.dialect.known ||
         std::ranges::find(target.dialect.dtypes, type) != target.dialect.dtypes.end();
-    if (ir::accumulation_of(t.dtype) != ir::DType::f32)
+    if (ir::accumulation_of(t.dtype) != ir::DType::f32 && !ir::is_whole(t.dtype))
       out.push_back(error(p.name + ": tensor " + t.name + " is " + type +
-                          "; kernels are generated for f32, f16 and bf16"));
+                          "; kernels are generated for f32, f16, bf16, i8, u8 and i32"));
     else if (!printed)
       out.push_back(error(p.name + ": tensor " + t.name + " is " + type + ", which " +
                           target.dialect.name + " can not store"));
   }
+  for (size_t n = 0; n + 1 < p.graph.nodes.size(); ++n)
+    if (const ir::Node& node = p.graph.nodes[n]; !ir::keeps_value(p.graph, node))
+      out.push_back(
+          error(p.name + ": node " + node.name + " is rounded to " +
+                std::string(ir::name_of(p.graph.tensors[static_cast<size_t>(node.output)].dtype)) +
+                ", which registers are not"));
   const ir::Tensor& result = p.graph.tensors[static_cast<size_t>(p.graph.outputs[0])];
-  if (result.dtype == ir::DType::f32) return;
+  const ir::Node& anchor = p.graph.nodes[0];
+  if (result.dtype == ir::computed_in(p.graph, anchor)) return;
   if (has_partial_sums(nest_of(p)))
     out.push_back(error(p.name + ": partial sums would be rounded to " +
                             std::string(ir::name_of(result.dtype)) + " in the output",
                         "tile the reduction inside the output's tiles"));
-  const ir::Node& anchor = p.graph.nodes[0];
   if (std::holds_alternative<ir::Scatter>(anchor.kind) && anchor.combine != ir::Combiner::none)
     out.push_back(error(p.name + ": each update would be rounded to " +
                         std::string(ir::name_of(result.dtype))));

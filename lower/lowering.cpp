@@ -1,6 +1,11 @@
 #include "lower/lowering.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "ir/computed_type.h"
+#include "lower/build.h"
 
 namespace assay::lower {
 
@@ -18,7 +23,10 @@ ir::Buffer argument(const ir::Tensor& t, const ir::Layout& layout, bool written)
 }  // namespace
 
 Lowering::Lowering(const ir::Program& program)
-    : p(program), anchor(program.graph.nodes[0]), nest(nest_of(program)) {
+    : p(program),
+      anchor(program.graph.nodes[0]),
+      nest(nest_of(program)),
+      type(ir::computed_in(program.graph, anchor)) {
   kernel.name = p.name;
   if (!p.instruction.empty())
     if (auto found = matrix_product(p)) {
@@ -72,10 +80,21 @@ int Lowering::new_index(std::string name, int64_t limit) {
 int Lowering::new_register(std::string name, int lanes) {
   ir::Register r;
   r.name = std::move(name);
+  r.dtype = type;
   r.lanes = lanes;
   kernel.registers.push_back(std::move(r));
   return static_cast<int>(kernel.registers.size()) - 1;
 }
+
+// Of whole numbers, those beyond them are the nearest ones.
+ir::Value Lowering::number(double n) const {
+  using Limits = std::numeric_limits<int32_t>;
+  if (type == ir::DType::i32)
+    n = std::min(std::max(n, double{Limits::min()}), double{Limits::max()});
+  return constant_value(n, width(), type);
+}
+
+ir::Value Lowering::held(int reg) const { return reg_value(reg, width(), type); }
 
 std::optional<LaneAddress> split_lane(const Lowering& s, const ir::Index& index) {
   const std::optional<int64_t> stride = ir::stride_of(index, s.lane);

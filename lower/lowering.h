@@ -35,6 +35,7 @@ struct Lowering {
   Nest nest;
   ir::Kernel kernel;
   std::vector<ir::Range> ranges;         // per index variable of the kernel
+  ir::DType type;                        // of values: that of the node that is being lowered
   int lane = -1;                         // index variable of the lane, never printed
   int64_t line_bytes = 64;               // of a cache line
   std::optional<MatrixProduct> product;  // of a program with a matrix instruction
@@ -45,8 +46,10 @@ struct Lowering {
   explicit Lowering(const ir::Program& program);
 
   int new_index(std::string name, int64_t limit);
-  int new_register(std::string name, int lanes);
+  int new_register(std::string name, int lanes);  // of values
   int width() const { return p.vector_width; }
+  ir::Value number(double n) const;  // in every lane
+  ir::Value held(int reg) const;     // a register of values
 };
 
 // An address as base + lane * stride.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/computed_type.h"
+
 namespace assay::lower {
 
 namespace {
@@ -120,7 +122,7 @@ ir::DType staged_type(const ir::Program& p, const ir::Staging& s) {
   const int tensor = p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor;
   const ir::DType type = p.graph.tensors[static_cast<size_t>(tensor)].dtype;
   const bool as_it_is = !p.instruction.empty() || p.threads || p.pipeline_stages > 1;
-  return as_it_is ? type : ir::accumulation_of(type);
+  return as_it_is ? type : ir::computed_in(p.graph, p.graph.nodes[0]);
 }
 
 std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s) {

@@ -21,8 +21,7 @@ class ScanBody : public KindBody {
     }
     append(out, std::move(declare));
     const double identity = ir::identity_of(s_.anchor.combine);
-    for (const Point& pt : points_)
-      append(out, ir::Assign{pt.reg, constant_value(identity, s_.width())});
+    for (const Point& pt : points_) append(out, ir::Assign{pt.reg, s_.number(identity)});
     const int64_t extent = s_.anchor.axes[static_cast<size_t>(scan.axis)].extent;
     walk({scan.axis}, place_, out, [&](const Place& at, ir::Block& inside) {
       const ir::Index& step = at.at[static_cast<size_t>(scan.axis)];
@@ -35,7 +34,7 @@ class ScanBody : public KindBody {
  private:
   void emit_step(const ir::Scan& scan, const Place& at, ir::Block& out) {
     for (const Point& pt : points_) {
-      const ir::Value sum = reg_value(pt.reg, s_.width());
+      const ir::Value sum = s_.held(pt.reg);
       const ir::Assign next{pt.reg, with_term(sum, at, pt)};
       if (!scan.exclusive) append(out, next);
       store(at, pt, sum, out);

@@ -143,12 +143,13 @@ std::vector<ir::Index> TileBody::position(const Place& place, const Point& pt) c
 ir::Value TileBody::scalar_value(const ir::Scalar& e, const std::vector<ir::Value>& reads,
                                  const std::vector<ir::Index>& at) const {
   if (e.op == ir::ScalarOp::read) return reads[static_cast<size_t>(e.operand)];
-  if (e.op == ir::ScalarOp::constant) return constant_value(e.value, s_.width());
+  if (e.op == ir::ScalarOp::constant) return s_.number(e.value);
   if (e.op == ir::ScalarOp::axis) {
     const std::optional<LaneAddress> a = split_lane(s_, at[static_cast<size_t>(e.operand)]);
     ASSAY_CHECK(a.has_value());
     ir::Value v;
     v.op = ir::ValueOp::lane_index;
+    v.dtype = s_.type;
     v.lanes = s_.width();
     v.index = a->base;
     v.stride = a->stride;
@@ -204,7 +205,7 @@ std::vector<ir::Value> TileBody::shared_reads(const Place& place,
       append(out, ir::Assign{reg, read_anchor(static_cast<int>(r), place, offset, pt.count, out)});
       seen[key] = reg;
     }
-    values.push_back(reg_value(reg, s_.width()));
+    values.push_back(s_.held(reg));
   }
   return values;
 }
@@ -236,8 +237,7 @@ void TileBody::emit_begin(ir::Block& out) {
   ir::Block first_pass, later_pass;  // later passes begin with partial sums of the output
   for (const Point& pt : points_) {
     (late ? out : first_pass)
-        .push_back(
-            {ir::Assign{pt.reg, constant_value(ir::identity_of(s_.anchor.combine), s_.width())}});
+        .push_back({ir::Assign{pt.reg, s_.number(ir::identity_of(s_.anchor.combine))}});
     if (!partial) continue;
     const ir::Value sum = partial_sum(pt);
     if (late)
@@ -264,9 +264,8 @@ ir::Value TileBody::partial_sum(const Point& pt) {
 void TileBody::add_partial_sums(const Place& place, ir::Block& out) {
   ir::Block later_pass;
   for (const Point& pt : points_)
-    append(later_pass,
-           ir::Assign{pt.reg, op_value(combine_op(s_.anchor.combine),
-                                       {reg_value(pt.reg, s_.width()), partial_sum(pt)})});
+    append(later_pass, ir::Assign{pt.reg, op_value(combine_op(s_.anchor.combine),
+                                                   {s_.held(pt.reg), partial_sum(pt)})});
   append(out, ir::If{outer_reduce_at(place, true), {}, std::move(later_pass)});
 }
 
@@ -322,8 +321,7 @@ void TileBody::emit_reduce_point(const Place& place, const TileClass& tile, ir::
       for (size_t a = 0; a < offset.size(); ++a) offset[a] += reduce_offset[a];
       const std::vector<ir::Value> reads = shared_reads(place, offset, pt, seen, out);
       const std::vector<ir::Index> at = position(place, offset);
-      append(out, ir::Assign{pt.reg,
-                             combined(reg_value(pt.reg, s_.width()), s_.anchor.body, reads, at)});
+      append(out, ir::Assign{pt.reg, combined(s_.held(pt.reg), s_.anchor.body, reads, at)});
     }
   }
 }

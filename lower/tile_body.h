@@ -51,6 +51,8 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
   std::vector<ir::Index> index_at(const ir::Read& r, const std::vector<ir::Index>& at) const;
   ir::Value guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index,
                     ir::Value value) const;
+  ir::Value epilogue(const Place& place, const Point& pt, ir::Value value, ir::Block& out);
+  ir::Value converted(ir::Value value, ir::Block& out);
   ir::Value scalar_value(const ir::Scalar& e, const std::vector<ir::Value>& reads,
                          const std::vector<ir::Index>& at) const;
   ir::Value combined(const ir::Value& acc, const ir::Scalar& body,
@@ -62,7 +64,6 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
   void add_partial_sums(const Place& place, ir::Block& out);
   void emit_prefetch(const Place& place, const std::vector<int64_t>& reduce_offset, ir::Block& out);
   void store(const Place& place, const Point& pt, ir::Value value, ir::Block& out);
-  ir::Value epilogue(const Place& place, const Point& pt, ir::Value value) const;
   std::vector<ir::Condition> outer_reduce_at(const Place& place, bool first) const;
 
   Lowering& s_;

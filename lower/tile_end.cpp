@@ -1,6 +1,7 @@
 // The end of a register tile: epilogue and store.
 #include <algorithm>
 
+#include "ir/computed_type.h"
 #include "lower/build.h"
 #include "lower/tile_body.h"
 
@@ -18,20 +19,38 @@ TileBody::Point TileBody::inside(Point pt, const TileClass& tile) const {
   return pt;
 }
 
-ir::Value TileBody::epilogue(const Place& place, const Point& pt, ir::Value value) const {
+ir::Value TileBody::epilogue(const Place& place, const Point& pt, ir::Value value, ir::Block& out) {
   const std::vector<ir::Index> at = position(place, pt);
   const auto external = [&](const ir::Read& r) {
     ir::Value v = read_external(r, at, pt.count);
     return pt.conditions.empty() ? v : guard_value(pt.conditions, std::move(v));
   };
+  const ir::DType of_anchor = s_.type;
   for (size_t n = 1; n < s_.p.graph.nodes.size(); ++n) {
     const ir::Node& node = s_.p.graph.nodes[n];
+    s_.type = ir::computed_in(s_.p.graph, node);
+    if (value.dtype != s_.type) value = converted(std::move(value), out);
     std::vector<ir::Value> reads;
     for (const ir::Read& r : node.reads)
       reads.push_back(r.tensor == s_.p.graph.nodes[n - 1].output ? value : external(r));
     value = scalar_value(node.body, reads, at);
   }
+  s_.type = of_anchor;
   return value;
+}
+
+// In a register of the present type, since it may be read several times.
+ir::Value TileBody::converted(ir::Value value, ir::Block& out) {
+  ir::Value v;
+  v.op = ir::ValueOp::convert;
+  v.dtype = s_.type;
+  v.lanes = s_.width();
+  v.args = {std::move(value)};
+  const int reg =
+      s_.new_register("converted" + std::to_string(s_.kernel.registers.size()), s_.width());
+  append(out, ir::Declare{{reg}});
+  append(out, ir::Assign{reg, std::move(v)});
+  return s_.held(reg);
 }
 
 void TileBody::store(const Place& place, const Point& pt, ir::Value value, ir::Block& out) {
@@ -81,10 +100,11 @@ void TileBody::emit_end(const Place& place, const TileClass& tile, ir::Block& ou
                             : ir::Value());
       value = scalar_value(s_.anchor.body, reads, position(place, pt.offset));
     } else {
-      value = reg_value(pt.reg, s_.width());
+      value = s_.held(pt.reg);
       if (partial) store(place, pt, value, keep_partial);
     }
-    store(place, pt, epilogue(place, pt, std::move(value)), finish);
+    value = epilogue(place, pt, std::move(value), finish);
+    store(place, pt, std::move(value), finish);
   }
   if (!partial || s_.p.graph.nodes.size() == 1) {
     out.insert(out.end(), finish.begin(), finish.end());

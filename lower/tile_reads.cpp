@@ -21,6 +21,7 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
   const ir::Index offset = ir::physical_offset(layout, shape, index, s_.ranges);
   const std::optional<LaneAddress> address = split_lane(s_, offset);
   ir::Value v;
+  v.dtype = s_.type;
   v.lanes = s_.width();
   v.id = buffer;
   if (!address && s_.product) {
@@ -68,6 +69,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
   const std::vector<ir::Range> whole = ir::ranges_of(s_.anchor);
   ir::Value g;
   g.op = ir::ValueOp::guard;
+  g.dtype = s_.type;
   g.lanes = value.lanes;
   for (size_t d = 0; d < index.size(); ++d) {
     const ir::Range range =
@@ -86,7 +88,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
     g.conditions.push_back(shared.value_or(ir::Condition{index[d], 0, t.shape[d] - 1}));
   }
   if (g.conditions.empty()) return value;
-  g.args = {std::move(value), constant_value(r.fill, s_.width())};
+  g.args = {std::move(value), s_.number(r.fill)};
   return g;
 }
 
@@ -124,11 +126,12 @@ ir::Value TileBody::read_looked_up(const ir::Read& r, const std::vector<ir::Inde
   index[static_cast<size_t>(r.lookup->dim)] = ir::variable(var);
   ir::Value g;
   g.op = ir::ValueOp::guard;
+  g.dtype = s_.type;
   g.lanes = s_.width();
   g.conditions.push_back({ir::variable(var), 0, extent - 1});
   g.args = {load(r.tensor, s_.p.layouts[static_cast<size_t>(r.tensor)], t.shape,
                  s_.buffer_of.at(r.tensor), index, count, 0),
-            constant_value(r.fill, s_.width())};
+            s_.number(r.fill)};
   return guarded(r, r.tensor, index, std::move(g));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/computed_type.h"
 #include "lower/lower.h"
 #include "lower/nest.h"
 #include "model/register_loads.h"
@@ -239,6 +240,8 @@ class ClosedForm {
     for (size_t k = 1; k < p_.graph.nodes.size(); ++k) {
       const ir::Node& node = p_.graph.nodes[k];
       count_body(node.body, n, out_);
+      if (ir::computed_in(p_.graph, node) != ir::computed_in(p_.graph, p_.graph.nodes[k - 1]))
+        out_.simple += n;  // the value is converted
       for (const ir::Read& r : node.reads) {
         if (r.tensor == p_.graph.nodes[k - 1].output) continue;
         const auto t = static_cast<size_t>(r.tensor);

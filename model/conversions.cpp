@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/computed_type.h"
 #include "lower/nest.h"
 
 namespace assay::model {
@@ -34,22 +35,44 @@ ir::DType type_of_buffer(const ir::Program& p, size_t buffer) {
   return ir::accumulation_of(type(p.graph.outputs[0]));
 }
 
+namespace {
+
+// Of one load or store: from 8 bits to f32 by way of i32.
+double conversions_between(ir::DType stored, ir::DType computed) {
+  if (stored == computed) return 0;
+  const bool bytes = stored == ir::DType::i8 || stored == ir::DType::u8;
+  return bytes && computed == ir::DType::f32 ? 2 : 1;
+}
+
+// The type that a tensor's elements are read as: that of the first node which reads it, or of the
+// copy that does.
+ir::DType read_as(const ir::Program& p, int tensor) {
+  for (size_t s = 0; s < p.staging.size(); ++s)
+    if (staged_tensor(p, s) == tensor) return lower::staged_type(p, p.staging[s]);
+  for (const ir::Node& n : p.graph.nodes)
+    for (const ir::Read& r : n.reads)
+      if (r.tensor == tensor) return ir::computed_in(p.graph, n);
+  return ir::computed_in(p.graph, p.graph.nodes.back());
+}
+
+}  // namespace
+
 lower::Counts with_conversions(const ir::Program& p, lower::Counts counts) {
   const std::vector<int> arguments = ir::arguments_of(p);
+  const ir::DType anchored = ir::computed_in(p.graph, p.graph.nodes[0]),
+                  result = ir::computed_in(p.graph, p.graph.nodes.back());
   double all = 0;
   for (size_t b = 0; b < std::min(counts.buffers.size(), arguments.size() + p.staging.size());
        ++b) {
     const ir::DType type = type_of_buffer(p, b);
-    if (ir::accumulation_of(type) == type || is_multiplied(p, b)) continue;
+    if (is_multiplied(p, b)) continue;
     const lower::AccessCount& a = counts.buffers[b];
     const double lanes = p.vector_width,
                  loads = a.vector_loads + a.splats + a.gathered_lanes / lanes,
                  stores = a.vector_stores + a.scattered_lanes / lanes;
-    bool copied = false;  // as it is
-    for (size_t s = 0; b < arguments.size() && s < p.staging.size(); ++s)
-      copied = copied ||
-               (staged_tensor(p, s) == arguments[b] && lower::staged_type(p, p.staging[s]) == type);
-    all += b >= arguments.size() ? loads : copied ? stores : loads + stores;
+    const bool copied = b >= arguments.size();
+    all += loads * conversions_between(type, copied ? anchored : read_as(p, arguments[b]));
+    if (!copied) all += stores * conversions_between(type, result);
   }
   counts.simple += all;
   return counts;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "ir/computed_type.h"
 #include "model/conversions.h"
 
 namespace assay::model {
@@ -41,12 +42,13 @@ double operands_in_memory(const ir::Program& p, const lower::Counts& counts, int
                                                                        // with, in registers
     }
   }
+  const ir::DType computed = ir::computed_in(p.graph, p.graph.nodes[0]);
   double out = 0;
   for (size_t b = 0; b < needs.size(); ++b) {
     const lower::AccessCount& a = counts.buffers[b];
     const double loads = a.vector_loads + a.splats;
     const ir::DType type = type_of_buffer(p, b);
-    if (loads <= 0 || ir::accumulation_of(type) != type) continue;  // it is converted first
+    if (loads <= 0 || type != computed) continue;  // it is converted first
     const double once = std::clamp(2 * loads - needs[b], 0.0, std::min(loads, needs[b]));
     out += once;
   }

@@ -22,10 +22,15 @@ std::string hash_of(std::span<const std::byte> bytes) {
   return hash_hex(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
+// Those that tensors hold: a reader knows the sizes of no others.
 std::vector<std::byte> constants_of(const ir::Graph& graph) {
+  std::vector<bool> used(graph.constants.size(), false);
+  for (const ir::Tensor& t : graph.tensors)
+    if (t.constant >= 0) used[static_cast<size_t>(t.constant)] = true;
   std::vector<std::byte> out;
-  for (const ir::Constant& c : graph.constants)
-    out.insert(out.end(), c.bytes.begin(), c.bytes.end());
+  for (size_t i = 0; i < used.size(); ++i)
+    if (used[i])
+      out.insert(out.end(), graph.constants[i].bytes.begin(), graph.constants[i].bytes.end());
   return out;
 }
 

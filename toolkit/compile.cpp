@@ -8,6 +8,7 @@
 
 #include "codegen/dialect.h"
 #include "codegen/render.h"
+#include "ir/computed_type.h"
 #include "lower/lower.h"
 #include "support/quantity.h"
 #include "toolkit/devices.h"
@@ -102,12 +103,12 @@ Diags add_kernels(Bundle& bundle, const hwdesc::Target& target, const CompileOpt
 }  // namespace
 
 Result<ir::Graph> operator_model(const std::string& text) {
-  Result<ir::Graph> g = compiler::parse_operator(text);
+  Result<ir::Graph> g = compiler::operator_for_kernels(text);
   if (!g) return g;
   for (const int t : g->inputs) {
     const ir::DType type = g->tensors[static_cast<size_t>(t)].dtype;
-    if (ir::accumulation_of(type) != ir::DType::f32)
-      return error(fmt::format("kernels compute f32, f16 and bf16, not {}", ir::name_of(type)),
+    if (type == ir::DType::f64)
+      return error(fmt::format("kernels compute f32, f16, bf16 and i8, not {}", ir::name_of(type)),
                    "`assay estimate --op '" + text + "' --software library` prices it");
   }
   return g;
@@ -171,7 +172,9 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
                               const CompileOptions& options) {
   const Result<hwdesc::Target> target = target_of(profile, options.api);
   if (!target) return target.diags();
-  const Diags notes = options.type == "any" ? widen(graph, *target) : Diags{};
+  Diags notes = options.type == "any" ? widen(graph, *target) : Diags{};
+  const Diags sums = ir::overflow_notes(graph);
+  notes.insert(notes.end(), sums.begin(), sums.end());
   const auto start = std::chrono::steady_clock::now();
   Result<compiler::Compiled> compiled = choose_programs(graph, *target, options);
   if (!compiled) return compiled.diags();

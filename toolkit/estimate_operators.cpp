@@ -122,13 +122,15 @@ struct OperatorEstimator::State {
     return out;
   }
 
-  Result<GraphEstimate> by_assay(const ir::Graph& g) const {
+  Result<GraphEstimate> by_assay(ir::Graph g) const {
     for (const int t : g.inputs) {
       const ir::DType type = g.tensors[static_cast<size_t>(t)].dtype;
-      if (type == ir::DType::i8 || type == ir::DType::f64)
-        return error(fmt::format("kernels compute f32, f16 and bf16, not {}", ir::name_of(type)),
-                     "--software library prices what a vendor's library would run");
+      if (type == ir::DType::f64)
+        return error(
+            fmt::format("kernels compute f32, f16, bf16 and i8, not {}", ir::name_of(type)),
+            "--software library prices what a vendor's library would run");
     }
+    if (const Diags faults = compiler::sum_in_i32(g); !faults.empty()) return faults;
     CompileOptions options;
     options.api = target.api.name;
     Result<compiler::Compiled> compiled = choose_programs(g, target, options);

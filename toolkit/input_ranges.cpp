@@ -136,7 +136,9 @@ std::vector<std::optional<Range>> input_ranges(const ir::Graph& graph) {
       out.emplace_back();
       continue;
     }
-    const Range used = use ? use->range : Range{-kSmall, kSmall};
+    const ir::DType stored = graph.tensors[static_cast<size_t>(id)].dtype;
+    const bool bytes = stored == ir::DType::i8 || stored == ir::DType::u8;
+    const Range used = use ? use->range : bytes ? of_type(stored) : Range{-kSmall, kSmall};
     out.emplace_back(clamped(used, of_type(type)));
   }
   return out;

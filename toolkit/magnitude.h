@@ -6,6 +6,8 @@
 // gives sum|a||b| for each output element, also through chains of nodes. Rules:
 //   |a + b|, |a - b| -> m(a) + m(b)      |a * b| -> m(a) m(b)
 //   max, min, select -> max(m(a), m(b))  |-a|, |a| -> m(a)
+//   |a / b| -> m(a) / m(b), where b is given
+// What is computed in i32 is exact and keeps its sign; its magnitude is taken where it is read.
 // Positions of lookups and scatters keep their values: their absolute value is another row. What is
 // not finite counts as 0, since beside it only the same is right (toolkit/verify.h).
 #pragma once
@@ -20,6 +22,11 @@ namespace assay::toolkit {
 // nullopt: a body holds an operation without such a rule (division, exp, ...), a node sorts, or a
 // tensor holds both positions and summands.
 std::optional<ir::Graph> magnitude_graph(const ir::Graph& graph);
+
+// The graph without the rounding of whole results that are computed in f32, which are its outputs:
+// exact values may lie near a tie, and another step is as right then. nullopt: something reads a
+// rounded value.
+std::optional<ir::Graph> unrounded_graph(const ir::Graph& graph);
 
 // The inputs of the magnitude graph.
 std::vector<std::vector<float>> magnitudes_of(const ir::Graph& graph,

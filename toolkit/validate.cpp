@@ -48,7 +48,7 @@ uint64_t seed_of(const std::string& name, uint64_t seed) {
 Result<std::vector<Case>> cases_of(const Suite& suite, const hwdesc::Target& target) {
   std::vector<Case> out;
   for (const std::string& text : suite.operators) {
-    const Result<ir::Graph> graph = compiler::parse_operator(text);
+    const Result<ir::Graph> graph = compiler::operator_for_kernels(text);
     if (!graph) return graph.diags();
     Result<compiler::Compiled> compiled = compiler::compile(*graph, target, {});
     if (!compiled) return compiled.diags();

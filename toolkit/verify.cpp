@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/computed_type.h"
+#include "ir/element.h"
 #include "toolkit/magnitude.h"
 
 namespace assay::toolkit {
@@ -12,6 +14,7 @@ namespace {
 using Wide = std::vector<std::vector<double>>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kStepOf8Bits = 0x1p-8;  // of the range
 constexpr double kSmallestNormal = 0x1p-126;
 constexpr double kOverflow = 0x1p128 - 0x1p103;  // from here on f32 rounds to infinity
 
@@ -75,13 +78,24 @@ int64_t wrong_values(const std::vector<float>& found, const std::vector<double>&
   return wrong;
 }
 
+// Does a node of it round a value that another one reads?
+bool has_steps_inside(const ir::Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& n) {
+    return ir::computed_in(graph, n) != ir::DType::i32 &&
+           ir::is_whole(graph.tensors[static_cast<size_t>(n.output)].dtype);
+  });
+}
+
 }  // namespace
 
 Wide outputs_of(const ir::Graph& graph, Wide all) {
   Wide out;
   for (const int id : graph.outputs) {
     out.push_back(std::move(all[static_cast<size_t>(id)]));
-    const double overflow = stored_as(graph.tensors[static_cast<size_t>(id)].dtype).overflow;
+    const ir::DType type = graph.tensors[static_cast<size_t>(id)].dtype;
+    if (ir::is_whole(type))  // as values of f32
+      for (double& v : out.back()) v = static_cast<double>(static_cast<float>(v));
+    const double overflow = stored_as(type).overflow;
     for (double& v : out.back())
       if (std::abs(v) >= overflow) v = std::copysign(kInfinity, v);
   }
@@ -89,8 +103,43 @@ Wide outputs_of(const ir::Graph& graph, Wide all) {
 }
 
 double whole_model_limit(const ir::Graph& graph) {
-  return std::max(kWholeModelLimit, kRoundingsOfModel * roundings_of(graph).worst.roundoff);
+  const double step = has_steps_inside(graph) ? kStepOf8Bits : 0;
+  return std::max(kWholeModelLimit,
+                  kRoundingsOfModel * std::max(step, roundings_of(graph).worst.roundoff));
 }
+
+namespace {
+
+// Of outputs that are whole numbers: how far the numbers on both sides of the error bound are from
+// the reference.
+Result<Wide> near_ties(const ir::Graph& graph, const Values& inputs, Wide bound) {
+  const auto is_whole = [&](int id) {
+    return ir::is_whole(graph.tensors[static_cast<size_t>(id)].dtype);
+  };
+  if (std::none_of(graph.outputs.begin(), graph.outputs.end(), is_whole)) return bound;
+  const std::optional<ir::Graph> plain = unrounded_graph(graph);
+  ASSAY_CHECK(plain.has_value());  // there is a magnitude graph
+  const Result<Wide> exact = ir::evaluate(*plain, inputs), reference = ir::evaluate(graph, inputs);
+  if (!exact) return exact.diags();
+  if (!reference) return reference.diags();
+  for (size_t i = 0; i < bound.size(); ++i) {
+    const auto id = static_cast<size_t>(graph.outputs[i]);
+    const ir::DType type = graph.tensors[id].dtype;
+    if (!ir::is_whole(type)) continue;
+    const int producer = ir::producer_of(graph, graph.outputs[i]);
+    const bool sums =
+        producer >= 0 &&
+        ir::computed_in(graph, graph.nodes[static_cast<size_t>(producer)]) == ir::DType::i32;
+    for (size_t j = 0; j < bound[i].size(); ++j) {
+      const double v = (*exact)[id][j], e = sums || producer < 0 ? 0 : bound[i][j];
+      bound[i][j] = std::max(std::abs(ir::converted(type, v + e) - (*reference)[id][j]),
+                             std::abs(ir::converted(type, v - e) - (*reference)[id][j]));
+    }
+  }
+  return bound;
+}
+
+}  // namespace
 
 Result<Wide> bounds_of(const ir::Graph& graph, const Values& inputs) {
   const std::optional<ir::Graph> magnitudes = magnitude_graph(graph);
@@ -105,7 +154,7 @@ Result<Wide> bounds_of(const ir::Graph& graph, const Values& inputs) {
                least = terms * kSmallestNormal + stored.count * stored.worst.least;
   for (std::vector<double>& values : out)
     for (double& v : values) v = std::min(v * factor, std::numeric_limits<double>::max()) + least;
-  return out;
+  return near_ties(graph, inputs, std::move(out));
 }
 
 Verdict compare(const Values& found, const Wide& reference, const Wide& bound, double limit) {

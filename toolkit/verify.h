@@ -5,6 +5,9 @@
 //                        (toolkit/magnitude.h); R results are rounded to a type of unit roundoff u
 //                        and least number s when they are stored
 //
+// Whole numbers that are computed in i32 are equal. One that is computed in f32 may be the next one
+// where the exact value is nearer to the tie between both than the bound above.
+//
 // A whole model is verified below its limit; a single operator or a plan's step, if no value is
 // wrong. Special values are stated in docs/validating.md. NaN is right beside NaN alone, an
 // infinity beside the same one or a reference that f32 can not hold. Numbers below 2^-126 count as

@@ -158,7 +158,7 @@ void permute(ir::Graph& g, int n, const std::vector<int>& axis_of, int output) {
   if (chained >= 0) {
     const int taken = g.nodes[static_cast<size_t>(n)].reads[static_cast<size_t>(chained)].tensor;
     before = ir::producer_of(g, taken);
-    if (is_map(g.nodes[static_cast<size_t>(before)])) before = -1;
+    if (is_map(g, g.nodes[static_cast<size_t>(before)])) before = -1;
   }
   ir::Node& node = g.nodes[static_cast<size_t>(n)];
   const ir::Node old = node;
@@ -206,7 +206,7 @@ bool sink(ir::Graph& g, int m) {
 ir::Graph fold(ir::Graph g) {
   for (int m = 0; m < static_cast<int>(g.nodes.size()); ++m) {
     const ir::Node& node = g.nodes[static_cast<size_t>(m)];
-    if (!is_map(node)) continue;
+    if (!is_map(g, node)) continue;
     const bool free = is_reshape(g, node);
     if (free && !only_ones_differ(node) && !only_reshapes_read(g, node)) continue;
     if (compose_away(g, m) || (!free && sink(g, m))) --m;

@@ -5,6 +5,7 @@
 
 #include "compiler/passes/fuse_epilogues.h"
 #include "compiler/passes/rewrite.h"
+#include "ir/computed_type.h"
 
 namespace assay::compiler {
 
@@ -65,7 +66,7 @@ std::vector<ir::Node> readers_with(const ir::Graph& g, int n, const std::vector<
     const ir::Node& reader = g.nodes[static_cast<size_t>(r)];
     if (!can_inline(g, reader, node)) return {};
     std::optional<ir::Node> with = inlined(reader, node);
-    if (!with) return {};
+    if (!with || ir::computed_in(g, *with) != ir::computed_in(g, reader)) return {};
     out.push_back(std::move(*with));
   }
   return out;
@@ -73,8 +74,10 @@ std::vector<ir::Node> readers_with(const ir::Graph& g, int n, const std::vector<
 
 bool is_candidate(const ir::Graph& g, int n, const std::vector<int>& readers) {
   const ir::Node& node = g.nodes[static_cast<size_t>(n)];
-  if (!ir::is_elementwise(node) || is_output(g, node.output) || readers.empty()) return false;
-  if (is_map(node) || is_epilogue(g, n)) return false;  // maps: see fold
+  if (!ir::is_elementwise(node) || is_output(g, node.output) || readers.empty() ||
+      !ir::keeps_value(g, node))
+    return false;
+  if (is_map(g, node) || is_epilogue(g, n)) return false;  // maps: see fold
   return readers.size() == 1 || is_cheap(g, node);
 }
 
@@ -115,7 +118,7 @@ void scale_behind(ir::Graph& g, int product, const ir::Read& factor, ScalarOp op
   const int rank = ir::spatial_count(g, p);
   ir::Tensor sum = g.tensors[static_cast<size_t>(p.output)];
   sum.name += "_unscaled";
-  sum.dtype = ir::accumulation_of(sum.dtype);
+  sum.dtype = ir::computed_in(g, p);
   ir::Node scale;
   scale.name = g.tensors[static_cast<size_t>(p.output)].name + "_scale";
   scale.op = op == ScalarOp::div ? "div" : "mul";

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/passes/rewrite.h"
+#include "ir/computed_type.h"
 
 namespace assay::compiler {
 
@@ -18,9 +19,10 @@ bool is_elementwise_on(const ir::Graph& g, const ir::Node& last, const ir::Node&
     return false;
   const auto& a = g.tensors[static_cast<size_t>(last.output)];
   const auto& b = g.tensors[static_cast<size_t>(next.output)];
-  // The value stays in a register, of the type that both compute in.
-  if (a.shape != b.shape || ir::accumulation_of(a.dtype) != ir::accumulation_of(b.dtype))
-    return false;
+  if (a.shape != b.shape || !ir::keeps_value(g, last)) return false;
+  // The value stays in a register; of i32, it is converted there.
+  const ir::DType from = ir::computed_in(g, last), to = ir::computed_in(g, next);
+  if (from != to && !ir::converts(from, to)) return false;
   for (const ir::Read& r : next.reads)
     if (r.tensor == last.output && !is_identity(g, r)) return false;
   return true;

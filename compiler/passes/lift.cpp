@@ -151,7 +151,7 @@ bool lift(ir::Graph& g, int n, int lifted, int source) {
 ir::Graph lift_over_reshapes(ir::Graph g) {
   for (int n = 0; n < static_cast<int>(g.nodes.size()); ++n) {
     const ir::Node& node = g.nodes[static_cast<size_t>(n)];
-    if (!ir::is_elementwise(node) || is_map(node)) continue;
+    if (!ir::is_elementwise(node) || is_map(g, node)) continue;
     int source = -1;
     const int read = lifted_read(g, n, source);
     if (read < 0) continue;

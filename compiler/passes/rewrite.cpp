@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/element.h"
+
 namespace assay::compiler {
 
 namespace {
@@ -80,13 +82,16 @@ bool is_identity(const ir::Graph& g, const ir::Read& r) {
   return true;
 }
 
-bool is_map(const ir::Node& n) {
-  return ir::is_elementwise(n) && n.reads.size() == 1 && !n.reads[0].guarded &&
-         n.body == ir::read(0);
+bool is_map(const ir::Graph& g, const ir::Node& n) {
+  if (!ir::is_elementwise(n) || n.reads.size() != 1 || n.reads[0].guarded || n.body != ir::read(0))
+    return false;
+  const ir::DType from = g.tensors[static_cast<size_t>(n.reads[0].tensor)].dtype,
+                  to = g.tensors[static_cast<size_t>(n.output)].dtype;
+  return from == to || (!ir::is_integer(from) && !ir::is_integer(to));
 }
 
 bool is_reshape(const ir::Graph& g, const ir::Node& n) {
-  if (!is_map(n)) return false;
+  if (!is_map(g, n)) return false;
   const ir::Tensor &from = g.tensors[static_cast<size_t>(n.reads[0].tensor)],
                    &to = g.tensors[static_cast<size_t>(n.output)];
   if (ir::elements(from) != ir::elements(to) || from.dtype != to.dtype) return false;

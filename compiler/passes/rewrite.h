@@ -18,8 +18,9 @@ bool affine(const ir::Read& r);
 // Is every dimension indexed by its own axis, or by 0 where its extent is 1?
 bool is_identity(const ir::Graph& g, const ir::Read& r);
 
-// A map: a node that only moves elements, with one unguarded read and no arithmetic.
-bool is_map(const ir::Node& n);
+// A map: a node that only moves elements, with one unguarded read and no arithmetic. Whole numbers
+// keep their type.
+bool is_map(const ir::Graph& g, const ir::Node& n);
 
 // A map that keeps the row-major order of all elements, whatever their shape.
 bool is_reshape(const ir::Graph& g, const ir::Node& n);

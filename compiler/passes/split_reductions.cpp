@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/passes/rewrite.h"
+#include "ir/computed_type.h"
 
 namespace assay::compiler {
 
@@ -193,7 +194,7 @@ bool add_in_parts(ir::Graph& to, const ir::Node& n, double results) {
   if (parts <= 1) return false;
   ir::Tensor partial = to.tensors[static_cast<size_t>(n.output)];
   partial.name += ".parts";
-  partial.dtype = ir::accumulation_of(partial.dtype);
+  partial.dtype = ir::computed_in(to, n);
   partial.shape.insert(partial.shape.begin(), parts);
   partial.constant = -1;
   to.tensors.push_back(std::move(partial));
@@ -225,7 +226,7 @@ namespace {
 int add_result(ir::Graph& to, const ir::Node& n, const char* suffix) {
   ir::Tensor t = to.tensors[static_cast<size_t>(n.output)];
   t.name += suffix;
-  t.dtype = ir::accumulation_of(t.dtype);
+  t.dtype = ir::computed_in(to, n);
   t.constant = -1;
   to.tensors.push_back(std::move(t));
   return static_cast<int>(to.tensors.size()) - 1;

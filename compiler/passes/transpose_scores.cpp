@@ -49,8 +49,8 @@ bool allows_transpose(const ir::Graph& g, int n, int tensor, Group& group) {
   const auto last = static_cast<size_t>(group.rank) - 1;
   if (!ir::is_expression(node)) return false;
   if (node.combine == ir::Combiner::none) {
-    if (is_map(node) || g.tensors[static_cast<size_t>(node.output)].shape !=
-                            g.tensors[static_cast<size_t>(tensor)].shape)
+    if (is_map(g, node) || g.tensors[static_cast<size_t>(node.output)].shape !=
+                               g.tensors[static_cast<size_t>(tensor)].shape)
       return false;
     for (const ir::Read& r : node.reads)
       if (r.tensor == tensor && !is_identity(g, r)) return false;

@@ -79,9 +79,9 @@ TEST(Estimate, AssaysOwnProgramsComputeF32AndStoreHalfOfIt) {
   EXPECT_EQ(f16.code, 0) << f16.err;
   EXPECT_EQ(Json::parse(f16.out)["operators"][0]["type"], "f16");
   const Outcome compiled =
-      run_assay({"compile", "--op", "relu n=100 type=i8", "--profile", kProfile, "-o", "nowhere"});
+      run_assay({"compile", "--op", "relu n=100 type=f64", "--profile", kProfile, "-o", "nowhere"});
   EXPECT_EQ(compiled.code, 2);
-  EXPECT_THAT(compiled.err, HasSubstr("kernels compute f32, f16 and bf16, not i8"));
+  EXPECT_THAT(compiled.err, HasSubstr("kernels compute f32, f16, bf16 and i8, not f64"));
 }
 
 TEST(Estimate, RefusesWhatItCanNotMean) {

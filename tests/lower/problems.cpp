@@ -411,7 +411,9 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19
   std::vector<std::vector<float>> inputs = random_inputs(p.graph, rng);
   for (size_t k = 0; k < inputs.size(); ++k) {
     const ir::DType stored = p.graph.tensors[static_cast<size_t>(p.graph.inputs[k])].dtype;
-    for (float& x : inputs[k]) x = static_cast<float>(ir::rounded(stored, static_cast<double>(x)));
+    const double scale = ir::is_integer(stored) ? 20 : 1;
+    for (float& x : inputs[k])
+      x = static_cast<float>(ir::rounded(stored, static_cast<double>(x) * scale));
   }
   return compare(p, target, inputs);
 }

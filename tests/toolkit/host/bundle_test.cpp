@@ -65,6 +65,26 @@ TEST(Bundle, ReadsBackAsWritten) {
     EXPECT_EQ(to_json(back.estimates[i]), to_json(bundle.estimates[i]));
 }
 
+// A type replaces the weights; the former ones are not written, so that the others keep their
+// place.
+TEST(Bundle, ReplacedConstantsAreNotKept) {
+  const ScratchDirectory scratch;
+  for (const char* op :
+       {"conv c=3 h=5 w=5 o=4 r=3 s=3 type=f16", "conv c=3 h=5 w=5 o=4 r=3 s=3 type=i8"}) {
+    const Bundle bundle = compiled(op, scratch);
+    const Diags diags = write_bundle(bundle, scratch.at("typed"));
+    ASSERT_TRUE(diags.empty()) << render(diags);
+    const Bundle read = value_of(read_bundle(scratch.at("typed")));
+    const auto weights = [](const Bundle& b) {
+      for (const ir::Tensor& t : b.graph.tensors)
+        if (t.constant >= 0) return b.graph.constants[static_cast<size_t>(t.constant)].bytes;
+      return std::vector<std::byte>();
+    };
+    EXPECT_FALSE(weights(bundle).empty());
+    EXPECT_EQ(weights(read), weights(bundle));
+  }
+}
+
 TEST(Bundle, SameInputSameBytes) {
   const ScratchDirectory scratch;
   for (const char* name : {"one", "two"})
@@ -128,7 +148,9 @@ INSTANTIATE_TEST_SUITE_P(Host, Operators,
                          testing::Values("matmul m=37 n=29 k=23", "matmul m=1 n=1 k=1",
                                          "matmul m=5 n=130 k=64", "relu n=1001",
                                          "reduce_sum rows=5 columns=77", "depthwise c=16 h=8 w=9",
-                                         "conv c=8 h=9 w=9 o=16 r=3 s=3"));
+                                         "conv c=8 h=9 w=9 o=16 r=3 s=3",
+                                         "matmul m=37 n=29 k=23 type=i8",
+                                         "conv c=8 h=9 w=9 o=16 r=3 s=3 type=i8"));
 
 TEST(Bundle, AForeignProfileIsPredictedAndNotRun) {
   const ScratchDirectory scratch;
