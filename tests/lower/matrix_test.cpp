@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
+#include "lower/count.h"
 #include "lower/instruction.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
+#include "model/closed_form.h"
 #include "tests/lower/matrix_programs.h"
 
 namespace assay::test {
@@ -140,6 +145,56 @@ TEST(Matrix, WhatNoFragmentsFitIsRefusedWithTheReason) {
   other.dialect.dtypes = {"f32", "bf16"};
   EXPECT_THAT(refusal(other, [](ir::Program&) {}),
               HasSubstr("dialect opencl does not spell matrix instruction"));
+}
+
+ir::Program example(const std::string& name) {
+  std::ifstream in(ASSAY_SOURCE_DIR "/examples/" + name);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto p = ir::parse_program(text, name);
+  EXPECT_TRUE(p.ok()) << render(p.diags());
+  return *p;
+}
+
+// Extents of 1/16, so that the reference is quick; the tiles as they are.
+ir::Program smaller(ir::Program p, int64_t divisor) {
+  for (ir::Tensor& t : p.graph.tensors)
+    for (int64_t& n : t.shape) n /= divisor;
+  for (ir::Axis& a : p.graph.nodes[0].axes) a.extent /= divisor;
+  for (ir::TileLevel& t : p.tiles)
+    for (size_t a = 0; a < t.extent.size(); ++a)
+      t.extent[a] = std::min(t.extent[a], p.graph.nodes[0].axes[a].extent);
+  return p;
+}
+
+TEST(Matrix, ExamplesAreLegalAndComputeTheirProduct) {
+  std::mt19937 rng(9);
+  const ir::Program mma = example("gemm-mma.yaml"), dot = example("gemm-dot.yaml");
+  const hwdesc::Target gpu = with_instruction(small_gpu(32), mma.instruction),
+                       cpu = with_instruction(small_cpu(16, 2), dot.instruction);
+  EXPECT_EQ(render(lower::legal(mma, gpu)), "");
+  EXPECT_EQ(render(lower::legal(dot, cpu)), "");
+  for (const auto& [p, target] :
+       {std::pair{smaller(mma, 16), gpu}, std::pair{smaller(dot, 4), cpu}}) {
+    const Comparison c = compare(p, target, small_inputs(p.graph, rng));
+    EXPECT_EQ(c.fault, "");
+    EXPECT_LE(c.difference, 1e-5) << p.name;
+  }
+}
+
+// Each step loads four fragments of a and four of b, and multiplies all pairs: an element of either
+// is loaded once per tile of the other's axis.
+TEST(Matrix, InstructionsAndFragmentsAreCounted) {
+  const ir::Program p = example("gemm-mma.yaml");
+  const auto k = lower::lower(p, with_instruction(small_gpu(32), p.instruction));
+  ASSERT_TRUE(k.ok()) << render(k.diags());
+  const lower::Counts c = lower::count(*k);
+  const double n = 2048;
+  EXPECT_EQ(c.matrix, n * n * n / (16 * 8 * 16));
+  EXPECT_EQ(c.buffers[3].fragment_loads, n * n * n / 32 / (2 * 32)) << "a, once per 32 columns";
+  EXPECT_EQ(c.buffers[4].fragment_loads, n * n * n / 64 / (2 * 32)) << "b, once per 64 rows";
+  EXPECT_EQ(c.buffers[2].fragment_stores, n * n / 32);
+  EXPECT_EQ(c.fma + c.simple, 0);
+  EXPECT_EQ(c, model::closed_form(p));
 }
 
 TEST(Matrix, RowsOfOneOperandAreAskedFor) {
