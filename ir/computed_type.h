@@ -1,10 +1,9 @@
 // The type that a node computes in. Its reads are converted to it when they are loaded, its result
 // to the type of its output when it is stored (converts in dtype.h).
 //
-//   i32, of an expression whose reads and output are i8, u8 or i32, where its body has whole
-//        constants and nothing but + - * neg max min less equal select and axes, and it combines by
-//        sum, max or min
-//   f32, of all others that kernels are generated for
+//   i32, of an expression whose reads and output are i8, u8 or i32. Its body has whole constants,
+//        axes, and + - * neg max min less equal select alone. It combines by sum, max or min.
+//   f32, of all others that kernels are generated for.
 #pragma once
 
 #include <optional>

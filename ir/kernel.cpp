@@ -71,9 +71,9 @@ struct Lister {
 };
 
 // The words of operations that are listed as calls, in the order of ValueOp from `add` on.
-constexpr const char* kWords[] = {"add",   "sub",    "mul",     "div",   "max",  "min",   "pow",
-                                  "fma",   "neg",    "abs",     "exp",   "log",  "sqrt",  "tanh",
-                                  "erf",   "floor",  "ceil",    "round", "less", "equal", "select",
+constexpr const char* kWords[] = {"add",   "sub",    "mul",     "div",   "max",   "min",   "pow",
+                                  "fma",   "neg",    "abs",     "exp",   "log",   "sqrt",  "tanh",
+                                  "erf",   "floor",  "ceil",    "round", "less",  "equal", "select",
                                   "guard", "opaque", "convert", "dot",   "insert"};
 constexpr auto kFirstWord = static_cast<size_t>(ValueOp::add);
 static_assert(kFirstWord + std::size(kWords) == static_cast<size_t>(ValueOp::insert) + 1);

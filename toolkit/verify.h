@@ -1,9 +1,10 @@
 // Are the results correct? Compares with the float64 reference, or with another program's file.
 //
-//   max_relative_error = max|y - ref| / max|ref|, the largest over the outputs
+//   max_relative_error = max|y - ref| / max|ref|, the largest over the outputs.
 //   wrong              = |y - ref| > (4 K eps + R u) sum|a||b| + K 2^-126 + R s, if known
-//                        (toolkit/magnitude.h); R results are rounded to a type of unit roundoff u
-//                        and least number s when they are stored
+//                        (toolkit/magnitude.h).
+//
+// R results are rounded to a type of unit roundoff u and least number s when they are stored.
 //
 // Whole numbers that are computed in i32 are equal. One that is computed in f32 may be the next one
 // where the exact value is nearer to the tie between both than the bound above.

@@ -91,7 +91,9 @@ tiles:
   - {memory: registers, extent: {m: 64, n: 32, k: 16}, order: [m, n, k]}
 vector: {axis: n, width: 32}
 workers: {m: 2, n: 2}
-staging: [{read: 0, level: 1, layout: "[0/8, 1/8, 0%8, 1%8]"}, {read: 1, level: 1, layout: "[1/8, 0/8, 1%8, 0%8]"}]
+staging:
+  - {read: 0, level: 1, layout: "[0/8, 1/8, 0%8, 1%8]"}
+  - {read: 1, level: 1, layout: "[1/8, 0/8, 1%8, 0%8]"}
 instruction: )" + name + "\n",
                                    "p.yaml");
   ASSERT_TRUE(p.ok()) << render(p.diags());
