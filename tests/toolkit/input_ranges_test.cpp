@@ -107,7 +107,7 @@ TEST(InputRanges, FollowOtherUses) {
       s.lines(),
       ElementsAre("mask: uniform integers in [0, 2)", "one_hot: uniform integers in [0, 6)",
                   "divisor: uniform integers in [1, 8]", "flag: uniform integers in [0, 2)",
-                  "count: uniform integers in [-8, 8]", "byte: uniform integers in [0, 9)"));
+                  "count: uniform integers in [-8, 8]", "byte: uniform integers in [0, 256)"));
 }
 
 // Programs compute in f32: what their operands hold shows in their use alone.
