@@ -91,9 +91,14 @@ void add_abilities(const runtime::DeviceInfo& info, KernelShape& shape) {
     const auto i = codegen::find_instruction(name);
     if (!i.ok() || !i->has_lanes() || !has(info, *i)) continue;
     if (ir::bytes_of(i->computes.c.element) != kWord) continue;
-    if (std::find(shape.lanes.begin(), shape.lanes.end(), i->computes.workers()) !=
-        shape.lanes.end())
-      shape.matrix.push_back(i->computes);
+    // Programs use vectors of the widest lanes alone.
+    const int lanes = i->computes.workers();
+    const bool fits =
+        shape.threads
+            ? std::find(shape.lanes.begin(), shape.lanes.end(), lanes) != shape.lanes.end()
+            : !shape.lanes.empty() &&
+                  lanes == *std::max_element(shape.lanes.begin(), shape.lanes.end());
+    if (fits) shape.matrix.push_back(i->computes);
   }
 }
 
