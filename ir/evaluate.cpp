@@ -58,15 +58,6 @@ struct Prepared {
   std::vector<Affine> forms;  // [0]: the element offset of the output
 };
 
-bool can_leave(const Affine& form, const std::vector<Axis>& axes, int64_t bound) {
-  int64_t low = form.offset, high = form.offset;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const int64_t reach = form.coeff[i] * (axes[i].extent - 1);
-    (reach < 0 ? low : high) += reach;
-  }
-  return low < 0 || high >= bound;
-}
-
 // Affine only if every dimension is; whether along runs is known when the inner axis is.
 Operand prepare_read(const Graph& g, const Node& n, const Read& r, const Values& values,
                      std::vector<Affine>& forms) {

@@ -64,4 +64,13 @@ Span intersect(Span a, Span b) {
   return both.first < both.last ? both : Span{0, 0};
 }
 
+bool can_leave(const Affine& form, const std::vector<Axis>& axes, int64_t bound) {
+  int64_t low = form.offset, high = form.offset;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t reach = form.coeff[i] * (axes[i].extent - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  return low < 0 || high >= bound;
+}
+
 }  // namespace assay::ir

@@ -15,6 +15,9 @@ struct Affine {
   std::vector<int64_t> coeff;  // per axis
 };
 
+// Does it leave [0, bound) somewhere?
+bool can_leave(const Affine& form, const std::vector<Axis>& axes, int64_t bound);
+
 // The index as an affine form; nullopt when it divides or takes a modulo.
 std::optional<Affine> affine_of(const Index& a, size_t axes);
 
