@@ -24,7 +24,6 @@ namespace assay::ir {
 namespace {
 
 using Values = std::vector<std::vector<double>>;
-
 constexpr int64_t kMaxEvaluated = int64_t{1} << 31;  // elements of all tensors together: 16 GiB
 
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& shape) {
