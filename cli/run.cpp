@@ -23,7 +23,7 @@ namespace assay::cli {
 namespace {
 
 struct Request {
-  std::string bundle, device, input, reference, summary, calibration;
+  std::string bundle, device, input, reference, output, summary, calibration;
   bool check = false, check_programs = false;
   uint64_t seed = 0;
   toolkit::RunOptions run;
@@ -60,6 +60,8 @@ void declare(Options& options, Request& r) {
       .add_option("--input", r.input,
                   "inputs, raw float32 (default: random, integers as their use allows)")
       .type_name("FILE");
+  options.add_option("--output", r.output, "write the outputs there, raw float32")
+      .type_name("FILE");
   options.add_option("--seed", r.seed, "seed of random inputs")
       .type_name("N")
       .capture_default_str();
@@ -79,8 +81,8 @@ struct Ready {
 
 Result<Ready> prepare(const Request& r) {
   Ready ready;
-  if (!r.summary.empty()) {
-    const Diags unwritable = check_writable(r.summary);
+  for (const std::string& path : {r.summary, r.output}) {
+    const Diags unwritable = path.empty() ? Diags{} : check_writable(path);
     if (!unwritable.empty()) return unwritable;
   }
   Result<toolkit::Bundle> bundle = toolkit::read_bundle(r.bundle, {r.check});
@@ -221,9 +223,20 @@ struct Executed {
   Diags notes;
 };
 
+// One tensor after the other.
+Diags write_outputs(const std::string& path, const toolkit::Values& outputs) {
+  if (path.empty()) return {};
+  std::vector<float> all;
+  for (const std::vector<float>& values : outputs)
+    all.insert(all.end(), values.begin(), values.end());
+  return write_file(path, std::as_bytes(std::span(all)));
+}
+
 Result<Executed> execute(const Request& r, const Ready& ready) {
   Result<toolkit::RunResult> ran = toolkit::run_bundle(ready.bundle, ready.inputs, r.run);
   if (!ran) return ran.diags();
+  if (const Diags unwritten = write_outputs(r.output, ran->outputs); !unwritten.empty())
+    return unwritten;
   toolkit::report(r.run.progress, 0, 1, "checking");
   const auto verdict = judge(r, ready, ran->outputs);
   if (!verdict) return verdict.diags();

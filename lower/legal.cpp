@@ -123,7 +123,11 @@ void check_types(const ir::Program& p, const hwdesc::Target& target, Diags& out)
     out.push_back(error(p.name + ": partial sums would be rounded to " +
                             std::string(ir::name_of(result.dtype)) + " in the output",
                         "tile the reduction inside the output's tiles"));
-  if (std::holds_alternative<ir::Scatter>(anchor.kind) && anchor.combine != ir::Combiner::none)
+  const bool whole = std::all_of(anchor.reads.begin(), anchor.reads.end(), [&](const ir::Read& r) {
+    return ir::is_whole(p.graph.tensors[static_cast<size_t>(r.tensor)].dtype);
+  });
+  if (std::holds_alternative<ir::Scatter>(anchor.kind) && anchor.combine != ir::Combiner::none &&
+      !(whole && ir::is_whole(result.dtype)))
     out.push_back(error(p.name + ": each update would be rounded to " +
                         std::string(ir::name_of(result.dtype))));
 }

@@ -21,7 +21,7 @@ View plain_view(const Context& c, int tensor);
 
 // Numpy's matmul, batches broadcast; the result times `alpha`.
 int product(Context& c, const View& a, const View& b, double alpha = 1,
-            std::string suffix = "product");
+            std::string suffix = "product", std::optional<ir::DType> dtype = {});
 
 int transposed(Context& c, int x, const std::vector<size_t>& order,
                std::string suffix = "transposed");
@@ -53,8 +53,10 @@ int rms_normal(Context& c, int x, const std::vector<size_t>& axes, const Normali
 bool wants_output(const Context& c, int i);
 int optional_input(const Context& c, int i);  // -1: it is missing
 
-// Conv of the current node's attributes over x in the order n c y x; bias: -1: none.
-int convolution(Context& c, int x, int w, int bias);
+// Conv of the current node's attributes over x in the order n c y x; bias: -1: none. `dtype`: of
+// the result, `outside`: what it reads beyond x.
+int convolution(Context& c, int x, int w, int bias, std::optional<ir::DType> dtype = {},
+                double outside = 0);
 int gemm(Context& c);  // the current node's operands and attributes
 
 // x / 2 (1 + erf(x / sqrt 2)); with tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).

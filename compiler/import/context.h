@@ -51,7 +51,14 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   ir::Graph graph;
   int64_t opset = 1;
   ExternalData external;
-  std::set<int> four_bit;  // constants of 4-bit integers; they are stored in 8 bits
+  std::set<int> whole;  // tensors of i32 that stay i32 when the model runs
+  // What DequantizeLinear makes: (q - zero) scale. Zero: -1: none. Axis: of the scales, -1: one.
+  struct Dequantised {
+    int q = -1, scale = -1, zero = -1, axis = -1;
+  };
+  std::map<int, Dequantised> dequantised;
+  std::vector<std::string> remarks;  // of the current node
+  std::set<int> four_bit;            // constants of 4-bit integers; they are stored in 8 bits
 
   // Operands of the current node.
   void enter(const onnx::NodeProto& node);

@@ -3,9 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "compiler/import/fold.h"
 #include "compiler/import/importer.h"
+#include "compiler/import/indexing.h"
+#include "compiler/import/quantised.h"
 
 namespace assay::import {
 namespace {
@@ -32,6 +36,20 @@ const onnx::GraphProto& branch_of(const onnx::NodeProto& n, std::string_view nam
   for (const onnx::AttributeProto& a : n.attribute())
     if (a.name() == name && a.has_g()) return a.g();
   refuse(fmt::format("its attribute {} is missing", name));
+}
+
+// What they do to numbers they do to the integers that stand for them, with one positive scale.
+constexpr std::string_view kKeepScale[] = {"Flatten", "Identity",  "MaxPool",  "Reshape",
+                                           "Squeeze", "Transpose", "Unsqueeze"};
+
+bool keeps_scale(const Context& c, const onnx::NodeProto& n) {
+  if (n.output_size() != 1 || !is_onnx(n.domain()) ||
+      std::find(std::begin(kKeepScale), std::end(kKeepScale), n.op_type()) == std::end(kKeepScale))
+    return false;
+  const auto found = c.dequantised.find(c.input(0));
+  if (found == c.dequantised.end() || c.is_constant(found->second.q)) return false;
+  const std::optional<double> scale = c.single(found->second.scale);
+  return found->second.axis < 0 && scale && *scale > 0;
 }
 
 void check_four_bit(const Context& c) {
@@ -117,8 +135,32 @@ void Importer::add_operator(const onnx::NodeProto& n) {
   check_operands(c_, *op);
   check_four_bit(c_);
   const size_t first = c_.graph.nodes.size();
+  c_.remarks.clear();
+  if (add_on_integers(n, *op)) return;
   op->import(c_);
+  for (const std::string& remark : std::exchange(c_.remarks, {}))
+    note(fmt::format("{}: {}", describe(n), remark));
   if (c_.folds()) fold_nodes(c_, first);
+}
+
+// The operator on the integers, which are dequantised behind it.
+bool Importer::add_on_integers(const onnx::NodeProto& n, const Operator& op) {
+  if (!keeps_scale(c_, n)) return false;
+  const int numbers = c_.input(0);
+  Context::Dequantised of = c_.dequantised.at(numbers);
+  c_.define(n.input(0), of.q);
+  op.import(c_);
+  c_.define(n.input(0), numbers);
+  of.q = *c_.value(n.output(0));
+  c_.rename(of.q, n.output(0) + ".integers");
+  const Shape shape = c_.shape(of.q);
+  Expression e = pointwise("dequantise", shape, ir::DType::f32, "numbers");
+  e.body = dequantised_operand(c_, of.q, of.scale, of.zero, shape, e.reads);
+  const int out = c_.emit(std::move(e));
+  c_.rename(out, n.output(0));
+  c_.define(n.output(0), out);
+  c_.dequantised[out] = of;
+  return true;
 }
 
 const onnx::FunctionProto* Importer::function_of(const onnx::NodeProto& n) const {

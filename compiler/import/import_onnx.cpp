@@ -45,7 +45,11 @@ Result<ir::Graph> Importer::finish() {
     if (const int now = renamed[static_cast<size_t>(id)]; now >= 0)
       is_value[static_cast<size_t>(now)] = 1;
   for (Diag& d : store_as(c_.graph, is_value, options_.type)) note(d.message, d.hint);
-  for (Diag& d : narrow(c_.graph))
+  std::vector<char> is_whole(c_.graph.tensors.size(), 0);
+  for (const int id : c_.whole)
+    if (const int now = renamed[static_cast<size_t>(id)]; now >= 0)
+      is_whole[static_cast<size_t>(now)] = 1;
+  for (Diag& d : narrow(c_.graph, is_whole))
     if (d.severity == Severity::note)
       note(d.message, d.hint);
     else

@@ -63,6 +63,7 @@ class Importer {  // invariant: a name is in failed_ when what defines it was re
   void add_nodes(const Nodes& nodes);
   void add_node(const onnx::NodeProto& n);
   void add_operator(const onnx::NodeProto& n);
+  bool add_on_integers(const onnx::NodeProto& n, const Operator& op);
   void add_if(const onnx::NodeProto& n);
   void add_call(const onnx::NodeProto& n, const onnx::FunctionProto& f);
   void add_inlined(const onnx::NodeProto& n, const Inlined& body);

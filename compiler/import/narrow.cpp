@@ -111,15 +111,18 @@ Diags store_as(ir::Graph& g, const std::vector<char>& is_value, std::optional<DT
   return notes;
 }
 
-Diags narrow(ir::Graph& g) {
+Diags narrow(ir::Graph& g, const std::vector<char>& is_whole) {
   Diags diags;
   add_notes(g, diags);
   const auto type_of = [&](int id) { return g.tensors[static_cast<size_t>(id)].dtype; };
   if (std::any_of(g.inputs.begin(), g.inputs.end(),
                   [&](int id) { return ir::is_integer(type_of(id)); }))
     for (const int id : g.inputs) g.input_types.push_back(type_of(id));
-  for (ir::Tensor& t : g.tensors) {
-    if (t.dtype == DType::f32 || is_half(t.dtype)) continue;
+  for (size_t i = 0; i < g.tensors.size(); ++i) {
+    ir::Tensor& t = g.tensors[i];
+    const bool kept =
+        t.dtype == DType::i8 || t.dtype == DType::u8 || (t.dtype == DType::i32 && is_whole[i] != 0);
+    if (t.dtype == DType::f32 || is_half(t.dtype) || kept) continue;
     if (t.constant >= 0)
       narrow_constant(t, g.constants[static_cast<size_t>(t.constant)].bytes, diags);
     t.dtype = DType::f32;

@@ -1,8 +1,9 @@
 // The last step of an import: elements as programs store and compute them.
 //
 // ONNX's element types matter while operators are read (an integer division rounds, a cast to
-// integer truncates). What runs computes in f32. Values of f16 and bf16 are stored in these types;
-// booleans are 0 and 1, integers exact up to 2^24, f64 rounded to f32.
+// integer truncates). What runs computes in f32 or i32 (ir/computed_type.h). Values of f16, bf16,
+// i8 and u8 are stored in these types, and the sums of quantised products in i32; booleans are 0
+// and 1, integers exact up to 2^24, f64 rounded to f32.
 #pragma once
 
 #include <optional>
@@ -19,8 +20,9 @@ namespace assay::import {
 // element, and those that the type can not hold, stay f32; the latter with a note.
 Diags store_as(ir::Graph& g, const std::vector<char>& is_value, std::optional<ir::DType> wanted);
 
-// Every tensor becomes one that kernels store; `input_types` keeps what integer inputs were.
-// Errors: a constant integer that f32 can not hold. Notes: floating-point types that are not kept.
-Diags narrow(ir::Graph& g);
+// Every tensor becomes one that kernels store; i8 and u8 stay, and i32 where `is_whole` says so,
+// per tensor; `input_types` keeps what integer inputs were. Errors: a constant integer that f32 can
+// not hold. Notes: floating-point types that are not kept.
+Diags narrow(ir::Graph& g, const std::vector<char>& is_whole);
 
 }  // namespace assay::import

@@ -10,6 +10,7 @@
 #include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
+#include "compiler/import/quantised.h"
 #include "compiler/import/window.h"
 
 namespace assay::import {
@@ -53,7 +54,10 @@ int add_bias(Context& c, int y, int bias) {
 
 }  // namespace
 
-int convolution(Context& c, int x, int w, int bias) {
+int convolution(Context& c, int x, int w, int bias, std::optional<ir::DType> dtype,
+                double outside) {
+  if (const auto y = dtype ? std::nullopt : dequantised_convolution(c, x, w))
+    return bias < 0 ? *y : add_bias(c, *y, bias);
   const Shape xs = c.shape(x), ws = c.shape(w);
   if (xs.size() < 3 || ws.size() != xs.size())
     refuse(fmt::format("input [{}] and weights [{}] must have the same rank, 3 or more",
@@ -77,10 +81,13 @@ int convolution(Context& c, int x, int w, int bias) {
                                    depthwise ? ir::constant(0) : ir::variable(first_reduce)};
   for (size_t d = 0; d < window.kernel.size(); ++d)
     weight.push_back(ir::variable(first_kernel + static_cast<int>(d)));
-  e.reads = {window.padded() ? guarded_read(x, at, 0) : plain_read(x, at), plain_read(w, weight)};
+  e.dtype = dtype;
+  e.reads = {window.padded() ? guarded_read(x, at, outside) : plain_read(x, at),
+             plain_read(w, weight)};
   e.body = mul(ir::read(0), ir::read(1));
   e.combine = ir::Combiner::sum;
   const int y = c.emit(std::move(e));
+  if (dtype) c.whole.insert(y);
   return bias < 0 ? y : add_bias(c, y, bias);
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
+#include "compiler/import/quantised.h"
 
 namespace assay::import {
 namespace {
@@ -42,7 +43,8 @@ ir::Read read_of(const View& v, const std::vector<ir::Index>& index) {
 
 }  // namespace
 
-int product(Context& c, const View& va, const View& vb, double alpha, std::string suffix) {
+int product(Context& c, const View& va, const View& vb, double alpha, std::string suffix,
+            std::optional<ir::DType> dtype) {
   const Operand a = operand_of(shape_of(c, va), true), b = operand_of(shape_of(c, vb), false);
   if (a.columns != b.rows) refuse_inner(a.columns, b.rows);
   const Shape batch = broadcast(a.batch, b.batch);
@@ -69,7 +71,9 @@ int product(Context& c, const View& va, const View& vb, double alpha, std::strin
   e.reads = {read_of(va, ia), read_of(vb, ib)};
   e.body = mul(ir::read(0), ir::read(1));
   e.combine = ir::Combiner::sum;
+  e.dtype = dtype;
   const int y = c.emit(std::move(e));
+  if (dtype) c.whole.insert(y);
   if (alpha == 1) return y;
   Expression scaled = pointwise("scale", c.shape(y), c.tensor(y).dtype, "scale");
   scaled.reads = {plain_read(y, identity_index(c.shape(y).size()))};
@@ -78,6 +82,7 @@ int product(Context& c, const View& va, const View& vb, double alpha, std::strin
 }
 
 void import_matmul(Context& c) {
+  if (const auto y = dequantised_product(c, c.input(0), c.input(1), false)) return c.bind(0, *y);
   c.bind(0, product(c, plain_view(c, c.input(0)), plain_view(c, c.input(1)), 1, ""));
 }
 
@@ -115,8 +120,11 @@ int gemm(Context& c) {
     refuse(fmt::format("A [{}] and B [{}] must be matrices", fmt::join(sa, ", "),
                        fmt::join(sb, ", ")));
   const bool ta = c.int_attribute("transA", 0) != 0, tb = c.int_attribute("transB", 0) != 0;
+  const double alpha = c.float_attribute("alpha", 1), beta = c.float_attribute("beta", 1);
   const int64_t k = ta ? sa[0] : sa[1];
   if (k != (tb ? sb[1] : sb[0])) refuse_inner(k, tb ? sb[1] : sb[0]);
+  if (const auto y = ta ? std::nullopt : dequantised_product(c, a, b, tb))
+    return scale_and_add(c, *y, alpha, beta);
   const auto pair = [](int first, int second, bool swapped) {
     return swapped ? std::vector<ir::Index>{ir::variable(second), ir::variable(first)}
                    : std::vector<ir::Index>{ir::variable(first), ir::variable(second)};
@@ -128,8 +136,7 @@ int gemm(Context& c) {
   e.reads = {plain_read(a, pair(0, 2, ta)), plain_read(b, pair(2, 1, tb))};
   e.body = mul(ir::read(0), ir::read(1));
   e.combine = ir::Combiner::sum;
-  return scale_and_add(c, c.emit(std::move(e)), c.float_attribute("alpha", 1),
-                       c.float_attribute("beta", 1));
+  return scale_and_add(c, c.emit(std::move(e)), alpha, beta);
 }
 
 void import_gemm(Context& c) { c.bind(0, gemm(c)); }

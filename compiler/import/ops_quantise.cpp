@@ -45,10 +45,14 @@ Scalar zero_point(Context& c, std::vector<ir::Read>& reads) {
   const int scale = c.input(1);
   if (!c.has_input(2)) return number(0);
   const int zero = c.input(2);
-  if (c.shape(zero) != c.shape(scale))
+  const auto is_one = [](const Shape& s) { return s.empty() || s == Shape{1}; };
+  const bool both_one = is_one(c.shape(zero)) && is_one(c.shape(scale));  // as a number or a list
+  if (c.shape(zero) != c.shape(scale) && !both_one)
     refuse(fmt::format("a zero point of shape [{}] for a scale of shape [{}]",
                        fmt::join(c.shape(zero), ", "), fmt::join(c.shape(scale), ", ")));
-  reads.push_back(plain_read(zero, reads[1].index));
+  reads.push_back(
+      plain_read(zero, both_one ? std::vector<ir::Index>(c.shape(zero).size(), ir::constant(0))
+                                : reads[1].index));
   return ir::read(2);
 }
 
@@ -78,6 +82,18 @@ void require_type(const Context& c, DType type) {
                        ir::name_of(type)));
 }
 
+// Products take the integers, where scale and zero point are known beforehand.
+void remember(Context& c, int out) {
+  const DType t = c.tensor(c.input(0)).dtype;
+  const bool known = c.is_constant(c.input(1)) && (!c.has_input(2) || c.is_constant(c.input(2)));
+  if (!known || (t != DType::i8 && t != DType::u8) || c.int_attribute("block_size", 0) != 0) return;
+  const Shape& scale = c.shape(c.input(1));
+  const bool one = scale.empty() || scale == Shape{1};
+  const size_t rank = c.shape(c.input(0)).size();
+  c.dequantised[out] = {c.input(0), c.input(1), c.has_input(2) ? c.input(2) : -1,
+                        one ? -1 : static_cast<int>(normal_axis(c.int_attribute("axis", 1), rank))};
+}
+
 }  // namespace
 
 void import_dequantize_linear(Context& c) {
@@ -91,27 +107,24 @@ void import_dequantize_linear(Context& c) {
   Expression e = with_operands(c, "dequantise", to);
   const Scalar zero = zero_point(c, e.reads);
   e.body = mul(sub(ir::read(0), zero), ir::read(1));
-  c.bind(0, c.emit(std::move(e)));
+  const int out = c.emit(std::move(e));
+  c.bind(0, out);
+  remember(c, out);
 }
 
-// Half a unit goes to the even integer, then the zero point is added and the sum limited to what
-// the type holds.
+// Half a unit goes to the even integer, then the zero point is added. The store limits the sum to
+// what the type holds.
 void import_quantize_linear(Context& c) {
   const DType to = c.has_input(2) ? c.tensor(c.input(2)).dtype : named_type(c).value_or(DType::u8);
   if (to != DType::u8 && to != DType::i8)
     refuse(fmt::format("quantising to {} is not supported", ir::name_of(to)), "to u8 or i8");
-  // In f32 a quotient near a tie rounds to the other step than in the reference's float64.
-  if (!c.folds())
-    refuse("quantising values that are known only at run time is not supported",
-           "constants are quantised when the model is read");
   if (!is_float(c.tensor(c.input(0)).dtype))
     refuse(fmt::format("{} is not quantised, floats are", ir::name_of(c.tensor(c.input(0)).dtype)));
   require_type(c, to);
   Expression e = with_operands(c, "quantise", to);
   const Scalar zero = zero_point(c, e.reads);
-  const double low = to == DType::i8 ? -128 : 0;
-  e.body =
-      max(number(low), min(number(low + 255), add(rounded(div(ir::read(0), ir::read(1))), zero)));
+  e.body = rounded(div(ir::read(0), ir::read(1)));
+  if (zero != number(0)) e.body = add(std::move(e.body), zero);
   c.bind(0, c.emit(std::move(e)));
 }
 

@@ -3,8 +3,11 @@
 // first choice; where lanes are threads, every second one is a random program of a few waves. They
 // run on poisoned and guarded buffers, and are compared with the float64 reference:
 //   |y - ref| <= 4 K eps sum |a||b| + u |ref| + s     (K terms, eps of f32; u, s of a stored type)
-// Then 150 scans, scatters and sorts, within 1e-4 of what they hold. Then the same operators with
-// every tensor in f16, in bf16, and each in a type of its own.
+// Then 150 scans, scatters and sorts, within 1e-4 of what they hold.
+//
+// The same operators in other types: every tensor in f16, in bf16, each in a type of its own, and
+// over whole numbers, alone and beside f32. Sums of these are equal. Rounded ones lie between those
+// of the error's ends.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,6 +17,7 @@
 #include <span>
 
 #include "compiler/search/construct.h"
+#include "ir/computed_type.h"
 #include "ir/element.h"
 #include "lower/lower.h"
 #include "tests/conformance/conformance_device.h"
@@ -82,7 +86,7 @@ Case make_kind_case(int i, const hwdesc::Target& through) {
   return c;
 }
 
-using Types = std::function<ir::DType(std::mt19937&)>;  // of one more tensor
+using Types = std::function<void(ir::Graph&, std::mt19937&)>;  // gives the tensors their types
 
 Case make_case(int i, const hwdesc::Target& through, const Types& type = {}) {
   std::seed_seq seed{2026, i};  // of its own: a case is the same whichever others are tested
@@ -91,8 +95,7 @@ Case make_case(int i, const hwdesc::Target& through, const Types& type = {}) {
   const int width = threads > 1 ? threads : i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
   const hwdesc::Target target = small_target(through, width, 1 + i % 2);
   compiler::Problem problem = random_problem(rng, width);
-  if (type)
-    for (ir::Tensor& t : problem.graph.tensors) t.dtype = type(rng);
+  if (type) type(problem.graph, rng);
   const model::Machine m = *model::prepare(target);
   Case c;
   if (threads > 1 && i % 2 == 1) {
@@ -108,7 +111,9 @@ Case make_case(int i, const hwdesc::Target& through, const Types& type = {}) {
     std::vector<float> v(
         static_cast<size_t>(ir::elements(c.program.graph.tensors[static_cast<size_t>(t)])));
     const ir::DType stored = c.program.graph.tensors[static_cast<size_t>(t)].dtype;
-    for (float& x : v) x = static_cast<float>(ir::rounded(stored, static_cast<double>(d(rng))));
+    const double most = ir::is_whole(stored) ? 20 : 1;
+    for (float& x : v)
+      x = static_cast<float>(ir::rounded(stored, most * static_cast<double>(d(rng))));
     c.inputs.push_back(std::move(v));
   }
   return c;
@@ -153,7 +158,30 @@ double rounding(ir::DType t, double value) {
   return t == ir::DType::bf16 ? 0x1p-8 * std::abs(value) + 0x1p-134 : 0;
 }
 
+// A result of whole numbers: equal, or rounded from a number that the error allows.
+void check_whole(const Case& c, const std::vector<double>& got) {
+  const ir::Graph& g = c.program.graph;
+  const auto o = static_cast<size_t>(g.outputs[0]);
+  const ir::DType type = g.tensors[o].dtype;
+  ir::Graph plain = g;
+  if (ir::computed_in(g, g.nodes.back()) != ir::DType::i32) plain.tensors[o].dtype = ir::DType::f32;
+  const auto want = reference(plain, c.inputs, false)[o],
+             magnitude = reference(plain, c.inputs, true)[o];
+  const bool exact = plain == g;
+  const double eps = std::numeric_limits<float>::epsilon();
+  int wrong = 0;
+  each_element(c.program.layouts[o], g.tensors[o].shape, [&](size_t logical, size_t at) {
+    const double error = exact ? 0 : 4 * terms(c.program) * eps * magnitude[logical];
+    if (got[at] < ir::converted(type, want[logical] - error) ||
+        got[at] > ir::converted(type, want[logical] + error))
+      ++wrong;
+  });
+  EXPECT_EQ(wrong, 0) << describe(c);
+}
+
 void check(const Case& c, const std::vector<double>& got) {
+  if (ir::is_whole(c.program.graph.tensors[static_cast<size_t>(c.program.graph.outputs[0])].dtype))
+    return check_whole(c, got);
   if (!ir::is_expression(c.program.graph.nodes[0])) return check_kind(c, got);
   const auto o = static_cast<size_t>(c.program.graph.outputs[0]);
   const auto want = reference(c.program.graph, c.inputs, false)[o],
@@ -225,16 +253,30 @@ void run_typed(const Types& type) {
 }
 
 TEST(RandomF16, AreRightInMachineCode) {
-  run_typed([](std::mt19937&) { return ir::DType::f16; });
+  run_typed([](ir::Graph& g, std::mt19937&) {
+    for (ir::Tensor& t : g.tensors) t.dtype = ir::DType::f16;
+  });
 }
 
 TEST(RandomBf16, AreRightInMachineCode) {
-  run_typed([](std::mt19937&) { return ir::DType::bf16; });
+  run_typed([](ir::Graph& g, std::mt19937&) {
+    for (ir::Tensor& t : g.tensors) t.dtype = ir::DType::bf16;
+  });
 }
 
 TEST(RandomTypes, AreRightInMachineCode) {
   constexpr ir::DType kTypes[] = {ir::DType::f32, ir::DType::f16, ir::DType::bf16};
-  run_typed([&](std::mt19937& rng) { return kTypes[rng() % 3]; });
+  run_typed([&](ir::Graph& g, std::mt19937& rng) {
+    for (ir::Tensor& t : g.tensors) t.dtype = kTypes[rng() % 3];
+  });
+}
+
+TEST(RandomWhole, AreRightInMachineCode) {
+  run_typed([](ir::Graph& g, std::mt19937& rng) { give_whole_types(g, rng, false); });
+}
+
+TEST(RandomWholeBesideF32, AreRightInMachineCode) {
+  run_typed([](ir::Graph& g, std::mt19937& rng) { give_whole_types(g, rng, true); });
 }
 
 }  // namespace

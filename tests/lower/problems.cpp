@@ -8,7 +8,9 @@
 #include "codegen/interpret.h"
 #include "compiler/compile.h"
 #include "compiler/passes/choose_layouts.h"
+#include "ir/computed_type.h"
 #include "ir/element.h"
+#include "ir/positions.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "support/diag.h"
@@ -362,6 +364,26 @@ ir::Program random_wave_program(const compiler::Problem& problem, const hwdesc::
     if (lower::legal(other, target).empty()) return other;
     if (lower::legal(p, target).empty()) return p;
     choices.erase(choices.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+void give_whole_types(ir::Graph& g, std::mt19937& rng, bool mixed) {
+  using D = ir::DType;
+  constexpr D kOperands[] = {D::i8, D::u8, D::i8, D::i32, D::f32},
+              kResults[] = {D::i32, D::f32, D::i8, D::u8};
+  const size_t operands = mixed ? 5 : 4;
+  const std::vector<char> position = ir::positions_of(g);
+  for (size_t t = 0; t < g.tensors.size(); ++t)
+    if (ir::producer_of(g, static_cast<int>(t)) < 0 && position[t] == 0 &&
+        g.tensors[t].constant < 0)
+      g.tensors[t].dtype = kOperands[rng() % operands];
+  for (size_t n = 0; n < g.nodes.size(); ++n) {
+    ir::Tensor& to = g.tensors[static_cast<size_t>(g.nodes[n].output)];
+    to.dtype = D::i32;
+    if (n + 1 == g.nodes.size())
+      to.dtype = kResults[rng() % 4];
+    else if (ir::computed_in(g, g.nodes[n]) != D::i32)
+      to.dtype = D::f32;
   }
 }
 

@@ -22,6 +22,9 @@ hwdesc::Target small_gpu(int width);
 // A random problem of a random kind; its name says which.
 compiler::Problem random_problem(std::mt19937& rng, int width);
 
+// Operands of i8, u8 and i32, `mixed`: some of f32; what stays in registers is i32 where it can be.
+void give_whole_types(ir::Graph& g, std::mt19937& rng, bool mixed);
+
 // The same of a scan, a scatter or a sort.
 compiler::Problem random_kind_problem(std::mt19937& rng);
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "ir/computed_type.h"
-#include "ir/positions.h"
 #include "lower/count.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
@@ -17,32 +16,12 @@ using D = ir::DType;
 
 constexpr int kPrograms = 1000;
 
-// Operands of i8, u8 and i32, some of f32; what stays in registers is i32 where it can be.
-void give_types(ir::Graph& g, std::mt19937& rng) {
-  constexpr D kOperands[] = {D::i8, D::u8, D::i8, D::i32, D::f32},
-              kResults[] = {D::i32, D::f32, D::i8, D::u8};
-  const size_t operands = rng() % 3 == 0 ? 5 : 4;
-  const std::vector<char> position = ir::positions_of(g);
-  for (size_t t = 0; t < g.tensors.size(); ++t)
-    if (ir::producer_of(g, static_cast<int>(t)) < 0 && position[t] == 0 &&
-        g.tensors[t].constant < 0)
-      g.tensors[t].dtype = kOperands[rng() % operands];
-  for (size_t n = 0; n < g.nodes.size(); ++n) {
-    ir::Tensor& to = g.tensors[static_cast<size_t>(g.nodes[n].output)];
-    to.dtype = D::i32;
-    if (n + 1 == g.nodes.size())
-      to.dtype = kResults[rng() % 4];
-    else if (ir::computed_in(g, g.nodes[n]) != D::i32)
-      to.dtype = D::f32;
-  }
-}
-
 ir::Program random_whole(std::mt19937& rng, int i, hwdesc::Target& target) {
   const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
   const bool waves = i % 4 == 3;
   target = waves ? small_gpu(width) : small_cpu(width, 1 + i % 3);
   compiler::Problem problem = random_problem(rng, width);
-  give_types(problem.graph, rng);
+  give_whole_types(problem.graph, rng, i % 3 == 0);
   return waves ? random_wave_program(problem, target, rng) : random_program(problem, target, rng);
 }
 

@@ -29,6 +29,7 @@
 #include "probe/kernels/residency.h"
 #include "probe/kernels/types.h"
 #include "runtime/cuda/build.h"
+#include "tests/codegen/integer_kernels.h"
 #include "tests/codegen/kernels.h"
 #include "tests/codegen/narrow_reference.h"
 #include "tests/codegen/space_kernels.h"
@@ -147,6 +148,17 @@ TEST_F(Nvrtc, compiles_narrow_storage) {
       const auto made = compiler_->compile(*text, 75);
       EXPECT_TRUE(made.ok()) << k.name << ": " << render(made.diags());
     }
+}
+
+TEST_F(Nvrtc, compiles_integers) {
+  std::vector<ir::Kernel> all = {testing::register_conversions(32, 1024)};
+  for (const testing::Pair& p : testing::integer_pairs())
+    for (const ir::Space space : {ir::Space::plain, ir::Space::constant})
+      all.push_back(
+          testing::computed_in(testing::reads_kernel(p.stored, 32, 1000, space), p.computed));
+  for (const testing::Pair& p : testing::integer_pairs())
+    all.push_back(testing::computed_in(testing::writes_kernel(p.stored, 32, 1000), p.computed));
+  for (const ir::Kernel& k : all) compile(k, 32);
 }
 
 TEST_F(Nvrtc, compiles_the_probes_kernels) {
