@@ -57,6 +57,13 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
     int q = -1, scale = -1, zero = -1, axis = -1;
   };
   std::map<int, Dequantised> dequantised;
+  // What a product of integers is scaled to: x times these numbers, along an axis of x.
+  struct Scaled {
+    int x = -1;
+    std::vector<int> times;
+    int axis = -1;
+  };
+  std::map<int, Scaled> scaled;
   std::vector<std::string> remarks;  // of the current node
   std::set<int> four_bit;            // constants of 4-bit integers; they are stored in 8 bits
 

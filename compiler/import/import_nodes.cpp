@@ -43,11 +43,13 @@ constexpr std::string_view kKeepScale[] = {"Flatten", "Identity",  "MaxPool",  "
                                            "Squeeze", "Transpose", "Unsqueeze"};
 
 bool keeps_scale(const Context& c, const onnx::NodeProto& n) {
-  if (n.output_size() != 1 || !is_onnx(n.domain()) ||
+  if (n.output_size() != 1 || n.output(0).empty() || !is_onnx(n.domain()) ||
       std::find(std::begin(kKeepScale), std::end(kKeepScale), n.op_type()) == std::end(kKeepScale))
     return false;
   const auto found = c.dequantised.find(c.input(0));
-  if (found == c.dequantised.end() || c.is_constant(found->second.q)) return false;
+  if (found == c.dequantised.end() || c.is_constant(found->second.q) ||
+      ir::bytes_of(c.tensor(found->second.q).dtype) != 1)
+    return false;
   const std::optional<double> scale = c.single(found->second.scale);
   return found->second.axis < 0 && scale && *scale > 0;
 }

@@ -186,6 +186,7 @@ constexpr auto kMicrosoftOperators = std::to_array<Operator>({
     {"NhwcFusedConv", import_nhwc_conv},
     {"QGemm", import_qgemm},
     {"QLinearAdd", import_qlinear_add},
+    {"QLinearAveragePool", import_qlinear_average_pool},
     {"QLinearConcat", import_qlinear_concat},
     {"QLinearGlobalAveragePool", import_qlinear_global_average_pool},
     {"QLinearLeakyRelu", import_qlinear_leaky_relu},

@@ -148,6 +148,7 @@ void import_matmul_integer_to_float(Context&);
 void import_matmul_n_bits(Context&);
 void import_qgemm(Context&);
 void import_qlinear_add(Context&);
+void import_qlinear_average_pool(Context&);
 void import_qlinear_concat(Context&);
 void import_qlinear_global_average_pool(Context&);
 void import_qlinear_leaky_relu(Context&);

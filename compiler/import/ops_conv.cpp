@@ -56,7 +56,7 @@ int add_bias(Context& c, int y, int bias) {
 
 int convolution(Context& c, int x, int w, int bias, std::optional<ir::DType> dtype,
                 double outside) {
-  if (const auto y = dtype ? std::nullopt : dequantised_convolution(c, x, w))
+  if (const auto y = dtype ? std::nullopt : dequantised_convolution(c, x, w, bias))
     return bias < 0 ? *y : add_bias(c, *y, bias);
   const Shape xs = c.shape(x), ws = c.shape(w);
   if (xs.size() < 3 || ws.size() != xs.size())

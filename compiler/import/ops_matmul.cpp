@@ -82,7 +82,9 @@ int product(Context& c, const View& va, const View& vb, double alpha, std::strin
 }
 
 void import_matmul(Context& c) {
-  if (const auto y = dequantised_product(c, c.input(0), c.input(1), false)) return c.bind(0, *y);
+  int bias = -1;
+  if (const auto y = dequantised_product(c, c.input(0), c.input(1), false, bias))
+    return c.bind(0, *y);
   c.bind(0, product(c, plain_view(c, c.input(0)), plain_view(c, c.input(1)), 1, ""));
 }
 
@@ -123,8 +125,10 @@ int gemm(Context& c) {
   const double alpha = c.float_attribute("alpha", 1), beta = c.float_attribute("beta", 1);
   const int64_t k = ta ? sa[0] : sa[1];
   if (k != (tb ? sb[1] : sb[0])) refuse_inner(k, tb ? sb[1] : sb[0]);
-  if (const auto y = ta ? std::nullopt : dequantised_product(c, a, b, tb))
-    return scale_and_add(c, *y, alpha, beta);
+  int bias = alpha == 1 && beta == 1 ? optional_input(c, 2) : -1;
+  const bool whole = bias >= 0;
+  if (const auto y = ta ? std::nullopt : dequantised_product(c, a, b, tb, bias))
+    return whole && bias < 0 ? *y : scale_and_add(c, *y, alpha, beta);
   const auto pair = [](int first, int second, bool swapped) {
     return swapped ? std::vector<ir::Index>{ir::variable(second), ir::variable(first)}
                    : std::vector<ir::Index>{ir::variable(first), ir::variable(second)};

@@ -31,15 +31,20 @@ Scalar one_number(Context& c, int input, std::vector<ir::Read>& reads) {
 }
 
 // body / scale, rounded, and the zero point, where these are operands `scale` and `zero`.
-void bind_quantised(Context& c, Expression e, int scale, int zero) {
+int quantise_by(Context& c, Expression e, int scale, int zero) {
   e.body = div(std::move(e.body), one_number(c, scale, e.reads));
   e.body = rounded(e.body);
   e.dtype = DType::u8;
   if (c.has_input(zero)) {
+    require_bytes(c, c.input(zero));
     e.dtype = c.tensor(c.input(zero)).dtype;
     e.body = add(std::move(e.body), one_number(c, zero, e.reads));
   }
-  c.bind(0, c.emit(std::move(e)));
+  return c.emit(std::move(e));
+}
+
+void bind_quantised(Context& c, Expression e, int scale, int zero) {
+  c.bind(0, quantise_by(c, std::move(e), scale, zero));
 }
 
 Scalar operand(Context& c, int first, const Shape& to, std::vector<ir::Read>& reads) {
@@ -70,19 +75,52 @@ int dequantised(Context& c, int first) {
   return c.emit(std::move(e));
 }
 
-void bind_rounded(Context& c, int x, int scale, int zero) {
+int rounded_as(Context& c, int x, int scale, int zero) {
   const Shape to = c.shape(x);
   Expression e = pointwise("quantise", to, DType::u8);
   e.reads = {plain_read(x, identity_index(to.size()))};
   e.body = ir::read(0);
-  bind_quantised(c, std::move(e), scale, zero);
+  return quantise_by(c, std::move(e), scale, zero);
+}
+
+void bind_rounded(Context& c, int x, int scale, int zero) {
+  c.bind(0, rounded_as(c, x, scale, zero));
 }
 
 int last_of(const Context& c, int y) { return static_cast<int>(c.shape(y).size()) - 1; }
 
 }  // namespace
 
-void import_qlinear_add(Context& c) { import_pair(c, "add", add); }
+namespace {
+
+// The constant number that is operand `input`; 0 where it is left out.
+std::optional<double> constant_number(const Context& c, int input) {
+  return c.has_input(input) ? c.single(c.input(input)) : 0;
+}
+
+double f32(double v) { return ir::rounded(DType::f32, v); }
+
+}  // namespace
+
+// Of constant scales and zero points, as ONNX Runtime: with a and b scaled by their ratios to that
+// of the result, and all zero points as one number, which is added before it is rounded.
+void import_qlinear_add(Context& c) {
+  const std::optional<double> za = constant_number(c, 2), zb = constant_number(c, 5),
+                              zc = constant_number(c, 7), sa = c.single(c.input(1)),
+                              sb = c.single(c.input(4)), sc = c.single(c.input(6));
+  if (!za || !zb || !zc || !sa || !sb || !sc) return import_pair(c, "add", add);
+  require_bytes(c, c.input(0));
+  require_bytes(c, c.input(3));
+  if (c.has_input(7)) require_bytes(c, c.input(7));
+  const double ra = f32(*sa / *sc), rb = f32(*sb / *sc), fixed = f32(*zc - (ra * *za + rb * *zb));
+  const Shape to = broadcast(c.shape(c.input(0)), c.shape(c.input(3)));
+  Expression e = pointwise("add", to, c.has_input(7) ? c.tensor(c.input(7)).dtype : DType::u8);
+  e.reads = {plain_read(c.input(0), broadcast_index(c.shape(c.input(0)), to)),
+             plain_read(c.input(3), broadcast_index(c.shape(c.input(3)), to))};
+  e.body = add(mul(ir::read(0), number(ra)), add(mul(ir::read(1), number(rb)), number(fixed)));
+  c.bind(0, c.emit(std::move(e)));
+}
+
 void import_qlinear_mul(Context& c) { import_pair(c, "mul", mul); }
 void import_qlinear_sigmoid(Context& c) { import_function(c, "sigmoid", sigmoid); }
 
@@ -121,6 +159,22 @@ void import_qlinear_global_average_pool(Context& c) {
   if (c.has_input(2)) mean = sub(std::move(mean), one_number(c, 2, e.reads));
   e.body = mul(std::move(mean), one_number(c, 1, e.reads));
   bind_quantised(c, std::move(e), 3, 4);
+}
+
+// The pool of the numbers, with the attributes of AveragePool.
+void import_qlinear_average_pool(Context& c) {
+  if (c.int_attribute("channels_last", 0) != 0) refuse("channels_last is not supported");
+  const int integers = c.input(0), x = dequantised(c, 0);
+  if (!wants_output(c, 0)) refuse("its output has no name");
+  const std::string from = c.node().input(0), to = c.node().output(0);
+  c.define(from, x);
+  import_average_pool(c);
+  c.define(from, integers);
+  const int mean = *c.value(to);
+  c.rename(mean, to + ".numbers");
+  const int out = rounded_as(c, mean, 3, 4);
+  c.rename(out, to);
+  c.define(to, out);
 }
 
 // Operands: scale and zero of y, then x, scale and zero of each part.

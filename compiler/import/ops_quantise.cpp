@@ -9,6 +9,7 @@
 #include "compiler/import/compose.h"
 #include "compiler/import/indexing.h"
 #include "compiler/import/operators.h"
+#include "compiler/import/quantised.h"
 #include "ir/element.h"
 
 namespace assay::import {
@@ -82,11 +83,22 @@ void require_type(const Context& c, DType type) {
                        ir::name_of(type)));
 }
 
+// A scaled product of integers, multiplied by the quotient of all scales at once; -1: it is none.
+int requantised(Context& c, DType to) {
+  const auto of = c.scaled.find(c.input(0));
+  const std::optional<double> scale = c.single(c.input(1));
+  if (of == c.scaled.end() || !scale || (c.has_input(2) && !c.single(c.input(2)))) return -1;
+  const Context::Scaled product = of->second;
+  const int y = rescaled(c, product.x, product.times, {c.input(1)}, product.axis, "scaled");
+  return quantised(c, y, c.has_input(2) ? c.input(2) : -1, to, "quantised");
+}
+
 // Products take the integers, where scale and zero point are known beforehand.
 void remember(Context& c, int out) {
   const DType t = c.tensor(c.input(0)).dtype;
   const bool known = c.is_constant(c.input(1)) && (!c.has_input(2) || c.is_constant(c.input(2)));
-  if (!known || (t != DType::i8 && t != DType::u8) || c.int_attribute("block_size", 0) != 0) return;
+  const bool fits = t == DType::i8 || t == DType::u8 || t == DType::i32;
+  if (!known || !fits || c.int_attribute("block_size", 0) != 0) return;
   const Shape& scale = c.shape(c.input(1));
   const bool one = scale.empty() || scale == Shape{1};
   const size_t rank = c.shape(c.input(0)).size();
@@ -121,6 +133,7 @@ void import_quantize_linear(Context& c) {
   if (!is_float(c.tensor(c.input(0)).dtype))
     refuse(fmt::format("{} is not quantised, floats are", ir::name_of(c.tensor(c.input(0)).dtype)));
   require_type(c, to);
+  if (const int q = requantised(c, to); q >= 0) return c.bind(0, q);
   Expression e = with_operands(c, "quantise", to);
   const Scalar zero = zero_point(c, e.reads);
   e.body = rounded(div(ir::read(0), ir::read(1)));

@@ -11,20 +11,20 @@
 #include "ir/element.h"
 
 namespace assay::import {
-namespace {
-
 using ir::DType;
 using ir::number;
 using ir::Scalar;
-
-bool is_one(const Shape& s) {
-  return std::all_of(s.begin(), s.end(), [](int64_t e) { return e == 1; });
-}
 
 void require_bytes(const Context& c, int tensor) {
   const DType t = c.tensor(tensor).dtype;
   if (t != DType::i8 && t != DType::u8)
     refuse(fmt::format("{} holds {}, expected i8 or u8", c.tensor(tensor).name, ir::name_of(t)));
+}
+
+namespace {
+
+bool is_one(const Shape& s) {
+  return std::all_of(s.begin(), s.end(), [](int64_t e) { return e == 1; });
 }
 
 void check_operand(const Context& c, const WholeOperand& o, int64_t kept) {
@@ -299,44 +299,6 @@ int swapped(Context& c, int matrix) {
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j) out[j * rows + i] = values[i * columns + j];
   return c.add_numbers(c.tensor(matrix).dtype, {shape[1], shape[0]}, out, "swapped");
-}
-
-namespace {
-
-const Context::Dequantised* found(const Context& c, int tensor) {
-  const auto at = c.dequantised.find(tensor);
-  return at == c.dequantised.end() ? nullptr : &at->second;
-}
-
-// Both operands' records, if products of their integers are scaled behind. Else it is said.
-bool are_whole(Context& c, int a, int b, int axis) {
-  const Context::Dequantised *left = found(c, a), *right = found(c, b);
-  if (left == nullptr || right == nullptr) return false;
-  const bool fit = left->axis < 0 && (right->axis < 0 || right->axis == axis);
-  if (!fit)
-    c.remarks.push_back(
-        "its quantised operands are multiplied in f32: scales lie along what is summed");
-  return fit;
-}
-
-}  // namespace
-
-std::optional<int> dequantised_convolution(Context& c, int x, int w) {
-  if (!are_whole(c, x, w, 0)) return std::nullopt;
-  const Context::Dequantised left = *found(c, x), right = *found(c, w);
-  const int y = whole_convolution(c, {left.q, left.zero}, {right.q, right.zero}, -1);
-  return rescaled(c, y, {left.scale, right.scale}, {}, 1, "scaled");
-}
-
-std::optional<int> dequantised_product(Context& c, int a, int b, bool transposed) {
-  const int rank = static_cast<int>(c.shape(b).size());
-  if (rank < 2 || c.shape(a).size() < 2 || !are_whole(c, a, b, transposed ? 0 : rank - 1))
-    return std::nullopt;
-  const Context::Dequantised left = *found(c, a), right = *found(c, b);
-  const int q = transposed ? swapped(c, right.q) : right.q;
-  const int y = whole_product(c, {left.q, left.zero}, {q, right.zero}, -1);
-  return rescaled(c, y, {left.scale, right.scale}, {}, static_cast<int>(c.shape(y).size()) - 1,
-                  "scaled");
 }
 
 }  // namespace assay::import

@@ -15,6 +15,8 @@
 
 namespace assay::import {
 
+void require_bytes(const Context& c, int tensor);  // refuses others than i8 and u8
+
 // The zero point of an operand, scalar or along the dimension that a product keeps. -1: 0.
 struct WholeOperand {
   int tensor = -1, zero = -1;
@@ -45,11 +47,11 @@ struct DynamicallyQuantised {
 };
 DynamicallyQuantised quantised_dynamically(Context& c, int x);
 
-// The products of a node whose operands come of DequantizeLinear, in i32 and scaled behind;
-// nullopt: they are no such operands, or scales and zero points are not constants, or lie along the
-// sum.
-std::optional<int> dequantised_convolution(Context& c, int x, int w);
+// The products of a node whose operands come of DequantizeLinear, in i32 and scaled behind. A bias
+// of integers in the scale of the products is added to their sum; then `bias` becomes -1. nullopt:
+// they are no such operands, scales and zero points are not constants, or scales lie along the sum.
+std::optional<int> dequantised_convolution(Context& c, int x, int w, int& bias);
 // `transposed`: b is.
-std::optional<int> dequantised_product(Context& c, int a, int b, bool transposed);
+std::optional<int> dequantised_product(Context& c, int a, int b, bool transposed, int& bias);
 
 }  // namespace assay::import

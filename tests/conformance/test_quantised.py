@@ -126,6 +126,9 @@ def add_microsoft(m):
             [q(2, 5, 7, 6), s(0.03), z(zero, kind), s(0.01), z(zero, kind)],
             range(1, 5),
         )
+        pool = [q(2, 5, 7, 6), s(0.03), z(zero, kind), s(0.0217), z(zero, kind)]
+        window = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]}
+        m.add("QLinearAveragePool", pool, range(1, 5), **window)
         parts = [q(2, 3, 4), s(0.03), z(zero, kind), q(2, 5, 4), s(0.05), z(zero, kind)]
         m.add("QLinearConcat", [s(0.05), z(zero, kind), *parts], (0, 1, 3, 4, 6, 7), axis=1)
         m.add(

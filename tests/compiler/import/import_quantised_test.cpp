@@ -218,6 +218,38 @@ TEST(ImportWhole, PoolsAndReshapesKeepTheIntegers) {
   EXPECT_EQ(node_of(g, "dequantise"), nullptr);
 }
 
+// A bias of i32 in the scale of the products is added to their sum, all scales are one factor, and
+// half a unit goes to the even step: (2 a + 5) / 4, and 7.
+TEST(ImportWhole, OneFactorStandsForAllScales) {
+  for (const bool own_scale : {true, false}) {
+    ModelBuilder m;
+    m.input("a.q", {5, 1}, {-3, 0, 1, 2, 90}, TensorProto::INT8)
+        .weights("a.s", {}, {0.5F})
+        .constant<int8_t>("b.q", {1, 1}, TensorProto::INT8, {2})
+        .weights("b.s", {}, {0.25F})
+        .constant<int32_t>("c.q", {1}, TensorProto::INT32, {5})
+        .weights("c.s", {}, {own_scale ? 0.125F : 0.25F})
+        .weights("y.s", {}, {0.5F})
+        .constant<int8_t>("y.z", {}, TensorProto::INT8, {7})
+        .output("y");
+    m.node("DequantizeLinear", {"a.q", "a.s"}, {"a"});
+    m.node("DequantizeLinear", {"b.q", "b.s"}, {"b"});
+    m.node("DequantizeLinear", {"c.q", "c.s"}, {"c"});
+    m.node("Gemm", {"a", "b", "c"}, {"f"});
+    m.node("QuantizeLinear", {"f", "y.s", "y.z"}, {"y"});
+    std::vector<double> want;
+    for (const int a : {-3, 0, 1, 2, 90})
+      want.push_back(std::nearbyint((2 * a + (own_scale ? 5 : 10)) / 4.0) + 7);
+    EXPECT_EQ(m.run(), want);
+    const ir::Graph g = *m.import();
+    std::vector<std::string> ops;
+    for (const ir::Node& n : g.nodes) ops.push_back(n.op);
+    if (own_scale)
+      EXPECT_EQ(ops, (std::vector<std::string>{"matmul", "bias", "scale", "quantise"}));
+    expect_plain_product(g, "matmul");
+  }
+}
+
 // Scales along the sum can not stand behind it.
 TEST(ImportWhole, WhatCanNotBeScaledBehindIsComputedInF32AndSaid) {
   const Bytes b(6, -128, 11), a(2, 0, 12);
