@@ -111,6 +111,25 @@ TEST(Commands, CompileRunCheckSummary) {
   EXPECT_FALSE(s["operators"].empty());
 }
 
+// y = max(x, 0) of the inputs that were given.
+TEST(Commands, OutputsAreWritten) {
+  const ScratchDirectory dir;
+  const std::string bundle = dir.at("bundle"), in = dir.at("in.bin"), out = dir.at("out.bin");
+  ASSERT_EQ(run_assay({"compile", "--op", "relu n=3", "--profile", kProfile, "-o", bundle}).code,
+            0);
+  const std::vector<float> x = {-1, 2, 3.5F};
+  std::ofstream(in, std::ios::binary).write(reinterpret_cast<const char*>(x.data()), 12);
+  const Outcome o = run_assay({"run", bundle, "--repeat", "1", "--input", in, "--output", out});
+  ASSERT_EQ(o.code, 0) << o.err;
+  std::vector<float> y(4);
+  std::ifstream written(out, std::ios::binary);
+  written.read(reinterpret_cast<char*>(y.data()), 16);
+  EXPECT_EQ(written.gcount(), 12);
+  EXPECT_EQ(y, (std::vector<float>{0, 2, 3.5F, 0}));
+  const Outcome nowhere = run_assay({"run", bundle, "--output", dir.at("none/out.bin")});
+  EXPECT_EQ(nowhere.code, 2);
+}
+
 TEST(Commands, AWrongReferenceAnswersNo) {
   const ScratchDirectory dir;
   const std::string bundle = dir.at("bundle");

@@ -244,8 +244,9 @@ TEST(ImportWhole, OneFactorStandsForAllScales) {
     const ir::Graph g = *m.import();
     std::vector<std::string> ops;
     for (const ir::Node& n : g.nodes) ops.push_back(n.op);
-    if (own_scale)
+    if (own_scale) {
       EXPECT_EQ(ops, (std::vector<std::string>{"matmul", "bias", "scale", "quantise"}));
+    }
     expect_plain_product(g, "matmul");
   }
 }
