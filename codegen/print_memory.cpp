@@ -114,7 +114,8 @@ Text print_insert(Printer& p, const ir::Value& v) {
   return p.spell("insert", {{"a", print_value(p, v.args[0])},
                             {"b", print_value(p, v.args[1])},
                             {"place", {std::to_string(static_cast<int>(v.number))}},
-                            {"type", {p.type_name(v.dtype, v.lanes)}}});
+                            {"type", {p.type_name(v.dtype, v.lanes)}},
+                            {"number", {p.type_name(v.args[1].dtype, v.lanes)}}});
 }
 
 }  // namespace assay::codegen

@@ -51,7 +51,7 @@ constexpr SpellingRow kRows[] = {
     {"load_packed", {"pointer", "type"}, kOptional},
     {"load_packed_unaligned", {"pointer", "type"}, kOptional},
     {"load_packed_part", {"pointer", "count", "fill", "type"}, kOptional},
-    {"insert", {"a", "b", "place", "type"}, kOptional},
+    {"insert", {"a", "b", "place", "type", "number"}, kOptional},
     {"store", {"pointer", "value", "type", "lanes"}},
     {"store_part", {"pointer", "count", "value", "type"}, kOptional},
     {"store_stream", {"pointer", "value", "type"}, kOptional},

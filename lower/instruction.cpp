@@ -5,6 +5,7 @@
 #include <map>
 
 #include "hwdesc/library.h"
+#include "ir/computed_type.h"
 #include "ir/text_matrix.h"
 #include "lower/nest.h"
 #include "support/edit_distance.h"
@@ -137,11 +138,10 @@ class Finder {
         fail("multiplies " + std::string(ir::name_of(f->number)) + ", and " + t.name + " is " +
              std::string(ir::name_of(t.dtype)));
     }
-    const ir::DType sum = ir::accumulation_of(instruction_.a.number);
+    const ir::DType sum = ir::computed_in(p_.graph, anchor_);
     if (instruction_.c.number != sum || instruction_.c.element != sum)
-      fail("adds up in " + std::string(ir::name_of(instruction_.c.number)) + ", sums of " +
-           std::string(ir::name_of(instruction_.a.number)) + " are computed in " +
-           std::string(ir::name_of(sum)));
+      fail("adds up in " + std::string(ir::name_of(instruction_.c.number)) + ", and " +
+           anchor_.name + " is computed in " + std::string(ir::name_of(sum)));
   }
 
   const ir::Program& p_;

@@ -46,9 +46,12 @@ bool join(const std::vector<ir::Value>& numbers, ir::DType packed, ir::Value& ou
 }  // namespace
 
 MatrixBody::MatrixBody(Lowering& s, const TileClass& tile, const Place& place)
-    : TileBody(s, tile, place), product_(*s.product) {
+    : TileBody(s, tile, place),
+      product_(*s.product),
+      a_(held_in(product_.instruction.a)),
+      b_(held_in(product_.instruction.b)),
+      c_(held_in(product_.instruction.c)) {
   points_.clear();
-  const ir::Fragment& c = product_.instruction.c;
   std::vector<int64_t> box;
   const std::vector<int64_t> step = steps(tile_, false);
   for (size_t a = 0; a < tile_.size(); ++a)
@@ -56,13 +59,13 @@ MatrixBody::MatrixBody(Lowering& s, const TileClass& tile, const Place& place)
   for (std::vector<int64_t> offset : offsets_in(box)) {
     for (size_t a = 0; a < offset.size(); ++a) offset[a] *= step[a];
     Accumulator all{offset, {}};
-    for (int item = 0; item < c.mapping.items(); ++item) {
-      const LaneTask t = lane_task(c.mapping, s.lane, item, s.ranges);
+    for (const Held& h : c_) {
       Point pt;
       pt.offset = offset;
+      pt.row = static_cast<int>(&h - c_.data());
       pt.lane.assign(tile_.size(), ir::constant(0));
-      if (product_.m >= 0) pt.lane[static_cast<size_t>(product_.m)] = t.row;
-      pt.lane[static_cast<size_t>(product_.n)] = t.column;
+      if (product_.m >= 0) pt.lane[static_cast<size_t>(product_.m)] = h.task.row;
+      pt.lane[static_cast<size_t>(product_.n)] = h.task.column;
       all.points.push_back(static_cast<int>(points_.size()));
       points_.push_back(std::move(pt));
     }
@@ -94,33 +97,55 @@ void MatrixBody::emit_begin(ir::Block& out) {
   for (const Point& pt : points_) append(out, ir::Assign{pt.reg, zero});
 }
 
-// Which lanes have an element below `extent`. `at`: an expression of the lane alone.
-void MatrixBody::limit(const ir::Index& at, int64_t extent, Inside& to) const {
-  std::vector<int64_t> vars(s_.ranges.size(), 0);
+std::vector<MatrixBody::Held> MatrixBody::held_in(const ir::Fragment& f) const {
+  std::vector<Held> out;
+  for (int item = 0; item < f.mapping.items(); ++item) {
+    Held h{lane_task(f.mapping, s_.lane, item, s_.ranges), {}, {}};
+    for (int lane = 0; lane < s_.width(); ++lane) {
+      const ir::Task t = f.mapping.task(lane, item);
+      h.rows.push_back(t.row);
+      h.columns.push_back(t.col);
+    }
+    out.push_back(std::move(h));
+  }
+  return out;
+}
+
+MatrixBody::Inside MatrixBody::all_inside() const {
+  return {s_.width(), {}, std::vector<bool>(static_cast<size_t>(s_.width()), true)};
+}
+
+// Which lanes have an element below `extent`. `at`: an expression of the lane alone, of which
+// `lanes` are the values; both begin at `offset`.
+void MatrixBody::limit(const ir::Index& at, const std::vector<int64_t>& lanes, int64_t offset,
+                       int64_t extent, Inside& to) const {
   bool all = true;
-  for (int lane = 0; lane < s_.width(); ++lane) {
-    vars[static_cast<size_t>(s_.lane)] = lane;
-    const bool is = ir::evaluate(at, vars) < extent;
+  for (size_t l = 0; l < lanes.size(); ++l) {
+    const bool is = lanes[l] + offset < extent;
     all = all && is;
-    to.lanes[static_cast<size_t>(lane)] = to.lanes[static_cast<size_t>(lane)] && is;
+    to.lanes[l] = to.lanes[l] && is;
   }
   if (all) return;
   if (ir::stride_of(at, s_.lane) == 1)
-    to.count = static_cast<int>(
-        std::clamp<int64_t>(extent - at.offset, 0, static_cast<int64_t>(to.count)));
+    to.count = static_cast<int>(std::clamp<int64_t>(extent - at.offset - offset, 0, to.count));
   else
-    to.conditions.push_back({at, 0, extent - 1});
+    to.conditions.push_back({at + offset, 0, extent - 1});
 }
 
 TileBody::Point MatrixBody::inside(Point pt, const TileClass& tile) const {
-  Inside in{s_.width(), {}, std::vector<bool>(static_cast<size_t>(s_.width()), true)};
+  Inside in = all_inside();
+  const Held& held = c_[static_cast<size_t>(pt.row)];
+  const std::vector<int64_t> none(in.lanes.size(), 0);
   for (int a = 0; a < ir::spatial_count(s_.p.graph, s_.anchor); ++a)
-    limit(pt.lane[static_cast<size_t>(a)] + pt.offset[static_cast<size_t>(a)],
-          tile[static_cast<size_t>(a)], in);
-  const bool none = std::none_of(in.lanes.begin(), in.lanes.end(), [](bool b) { return b; });
-  pt.count = none ? 0 : in.count;
+    limit(pt.lane[static_cast<size_t>(a)],
+          a == product_.m   ? held.rows
+          : a == product_.n ? held.columns
+                            : none,
+          pt.offset[static_cast<size_t>(a)], tile[static_cast<size_t>(a)], in);
+  const bool outside = std::none_of(in.lanes.begin(), in.lanes.end(), [](bool b) { return b; });
+  pt.count = outside ? 0 : in.count;
   pt.conditions = std::move(in.conditions);
-  if (!none && !pt.conditions.empty()) use_lane(s_);
+  if (!outside && !pt.conditions.empty()) use_lane(s_);
   return pt;
 }
 
@@ -128,16 +153,18 @@ TileBody::Point MatrixBody::inside(Point pt, const TileClass& tile) const {
 ir::Value MatrixBody::number(const Operand& o, const Place& place,
                              const std::vector<int64_t>& offset, const TileClass& tile, int item,
                              Inside& in, ir::Block& out) {
-  in = {s_.width(), {}, std::vector<bool>(static_cast<size_t>(s_.width()), true)};
-  const LaneTask t = lane_task(o.fragment.mapping, s_.lane, item, s_.ranges);
+  in = all_inside();
+  const Held& held = o.held[static_cast<size_t>(item)];
   std::vector<ir::Index> at;
   for (size_t a = 0; a < offset.size(); ++a) at.push_back(place.at[a] + offset[a]);
-  for (const auto& [axis, own] : {std::pair{o.row_axis, t.row}, {o.column_axis, t.column}}) {
-    if (axis < 0) continue;
-    const auto a = static_cast<size_t>(axis);
-    at[a] = at[a] + own;
-    limit(own + offset[a], tile[a], in);
-  }
+  const auto along = [&](int axis, const ir::Index& own, const std::vector<int64_t>& lanes) {
+    if (axis < 0) return;
+    const auto i = static_cast<size_t>(axis);
+    at[i] = at[i] + own;
+    limit(own, lanes, offset[i], tile[i], in);
+  };
+  along(o.row_axis, held.task.row, held.rows);
+  along(o.column_axis, held.task.column, held.columns);
   if (in.count == 0 || std::none_of(in.lanes.begin(), in.lanes.end(), [](bool b) { return b; }))
     return constant_value(0, s_.width());
   ir::Value v = read_at(o.read, place, at, in.count, out);
@@ -208,7 +235,7 @@ const std::vector<int>& MatrixBody::fragment(const Operand& o, const Place& plac
 
 void MatrixBody::emit_reduce_point(const Place& place, const TileClass& tile, ir::Block& out) {
   const MatrixProduct& p = product_;
-  const Operand a{p.a, p.instruction.a, p.m, p.k}, b{p.b, p.instruction.b, p.k, p.n};
+  const Operand a{p.a, p.instruction.a, p.m, p.k, a_}, b{p.b, p.instruction.b, p.k, p.n, b_};
   TileClass whole = tile_;  // of the accumulators; the reduction may be at its end
   const std::vector<int64_t> step = steps(tile, true);
   std::vector<int64_t> box;

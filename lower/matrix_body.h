@@ -20,7 +20,7 @@
 
 namespace assay::lower {
 
-class MatrixBody final : public TileBody {  // invariant: points_ are the registers of fragments_
+class MatrixBody final : public TileBody {  // invariant: points_ are the registers of accumulators_
  public:
   MatrixBody(Lowering& s, const TileClass& tile, const Place& place);
   void emit_begin(ir::Block& out) override;
@@ -31,10 +31,15 @@ class MatrixBody final : public TileBody {  // invariant: points_ are the regist
     std::vector<int64_t> offset;  // per axis, of its first element
     std::vector<int> points;      // its registers, in points_
   };
+  struct Held {  // the element of each lane in one place of a fragment
+    LaneTask task;
+    std::vector<int64_t> rows, columns;  // per lane
+  };
   struct Operand {
     int read;
     const ir::Fragment& fragment;
     int row_axis, column_axis;
+    const std::vector<Held>& held;
   };
   struct Inside {  // of one element of each lane
     int count = 0;
@@ -43,7 +48,10 @@ class MatrixBody final : public TileBody {  // invariant: points_ are the regist
   };
 
   Point inside(Point pt, const TileClass& tile) const override;
-  void limit(const ir::Index& at, int64_t extent, Inside& to) const;
+  std::vector<Held> held_in(const ir::Fragment& f) const;
+  Inside all_inside() const;
+  void limit(const ir::Index& at, const std::vector<int64_t>& lanes, int64_t offset, int64_t extent,
+             Inside& to) const;
   std::vector<int64_t> steps(const TileClass& tile, bool reduce) const;
   // The registers of a fragment; loads them before their first use in a step.
   const std::vector<int>& fragment(const Operand& o, const Place& place,
@@ -55,6 +63,7 @@ class MatrixBody final : public TileBody {  // invariant: points_ are the regist
                            const TileClass& tile, int reg, ir::Block& out);
 
   const MatrixProduct& product_;
+  const std::vector<Held> a_, b_, c_;
   std::vector<Accumulator> accumulators_;
   std::map<std::vector<int64_t>, std::vector<int>> loaded_;  // in this step
 };

@@ -29,8 +29,8 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
  protected:
   struct Point {                  // one accumulator
     std::vector<int64_t> offset;  // per axis, inside the tile; the vector axis: the first lane
-    int row = 0, vector = 0;
-    int count = 1;  // lanes inside the tensor
+    int row = 0, vector = 0;      // of a fragment, row: its place in the lanes' registers
+    int count = 1;                // lanes inside the tensor
     int reg = -1;
     // Of a fragment: what the lane adds to the offset, per axis, and which lanes are inside.
     std::vector<ir::Index> lane = {};

@@ -79,8 +79,8 @@ TEST(Packed, what_does_not_fit_is_said) {
 TEST(Packed, is_printed_or_refused_by_name) {
   const ir::Kernel vectors = packed_kernel(ir::DType::bf16, ir::DType::bf16x2, false),
                    lanes = packed_kernel(ir::DType::bf16, ir::DType::bf16x2, true);
-  EXPECT_THAT(printed_in(vectors, "cpp"),
-              AllOf(HasSubstr("packed_at<bf16x2x16>("), HasSubstr("inserted<1>(")));
+  EXPECT_THAT(printed_in(vectors, "cpp"), AllOf(HasSubstr("packed_at<bf16x2x16>("),
+                                                HasSubstr("inserted<1, bf16x2x16, bf16x16>(")));
   EXPECT_THAT(printed_in(lanes, "cpp"),
               HasSubstr("lanes have addresses and conditions of their own"));
   EXPECT_THAT(printed_in(vectors, "opencl"), HasSubstr("'load_packed'"));

@@ -43,8 +43,8 @@ struct Form {
   int n = 1;
 };
 
-// Half of the time with an epilogue that reads another tensor, and with an output of type `out`.
-Drawn graph_of(const Form& f, ir::DType out, std::mt19937& rng) {
+// Half of the time with an epilogue that reads another tensor, whose output has type `out`.
+Drawn graph_of(const Form& f, ir::DType sum, ir::DType out, std::mt19937& rng) {
   const bool swapped = pick(rng, {0, 1}) == 1, epilogue = pick(rng, {0, 1}) == 1;
   std::string text = "schema: assay/graph/1\nname: product\ninputs: {a: " + f.a + ", b: " + f.b;
   const std::string at = f.out.substr(1);
@@ -67,7 +67,8 @@ Drawn graph_of(const Form& f, ir::DType out, std::mt19937& rng) {
   Result<ir::Graph> parsed = ir::parse_graph(text, "drawn.yaml");
   if (!parsed.ok()) throw std::runtime_error(render(parsed.diags()) + text);
   g = *parsed;
-  g.tensors[static_cast<size_t>(g.outputs[0])].dtype = out;
+  g.tensors[static_cast<size_t>(g.nodes[0].output)].dtype = sum;
+  if (epilogue || sum == ir::DType::f32) g.tensors[static_cast<size_t>(g.outputs[0])].dtype = out;
   return {std::move(g), f.n};
 }
 
@@ -79,7 +80,8 @@ Drawn draw_graph(const ir::MatrixInstruction& i, std::mt19937& rng) {
   const int64_t m = extent(1), n = extent(i.n > 8 ? 1 : 2), k = extent(i.k > 8 ? 1 : i.k),
                 rows = pick<int64_t>(rng, {1, 2, 5}), r = pick<int64_t>(rng, {1, 2, 3});
   const ir::DType a = i.a.number, b = i.b.number;
-  const ir::DType out = ir::converts(a, i.c.number) && pick(rng, {0, 1}) == 1 ? a : i.c.number;
+  const bool narrow = a == ir::DType::f16 || a == ir::DType::bf16;
+  const ir::DType out = narrow && pick(rng, {0, 1}) == 1 ? a : ir::DType::f32;
   const std::string mn = extents({{"m", m}, {"n", n}}), mnk = mn + extents({{", k", k}});
   Form f{sized(a, {m, k}), sized(b, {k, n}), "c[m, n]", mnk, "a[m, k]", "b[k, n]", mn};
   switch (pick(rng, {0, 0, 1, 1, 2, 3, 4, 5})) {
@@ -130,7 +132,7 @@ Drawn draw_graph(const ir::MatrixInstruction& i, std::mt19937& rng) {
     default:
       break;
   }
-  return graph_of(f, out, rng);
+  return graph_of(f, i.c.number, out, rng);
 }
 
 // Row-major, or with the numbers of a register next to each other.

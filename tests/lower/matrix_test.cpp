@@ -60,11 +60,17 @@ TEST(Matrix, RandomVectorProductsComputeWhatTheReferenceComputes) {
   EXPECT_EQ(seen.lanes, 0) << "vectors have lanes that are neighbours";
 }
 
+TEST(Matrix, RandomVectorProductsOfBytesAreExact) {
+  const Seen seen = check("avx512vnni.dot.m1n16k4.u8.i32", small_cpu(16, 2), 300, 11);
+  EXPECT_GT(seen.inserted, 50);
+  EXPECT_GT(seen.staged, 30);
+}
+
 TEST(Matrix, RandomProductsOfWavesComputeWhatTheReferenceComputes) {
   unsigned seed = 2;
   for (const char* name :
        {"sm80.mma.m16n8k16.bf16.f32", "sm80.mma.m16n8k16.f16.f32", "sm80.mma.m16n8k8.tf32.f32",
-        "sm75.mma.m16n8k8.f16.f32", "made-up.mma.m16n8k16.f16.f32"}) {
+        "sm80.mma.m16n8k32.i8.i32", "sm75.mma.m16n8k8.f16.f32", "made-up.mma.m16n8k16.f16.f32"}) {
     const Seen seen = check(name, small_gpu(32), 200, ++seed);
     if (HasFailure()) return;
     EXPECT_GT(seen.staged, 20) << name;

@@ -20,7 +20,7 @@ constexpr int kPrograms = 200;
 constexpr int kArchitectures[] = {80, 90};
 constexpr int64_t kPredicates = 16;  // spilled at edges: a thread has seven
 constexpr const char* kInstructions[] = {"sm80.mma.m16n8k16.bf16.f32", "sm80.mma.m16n8k16.f16.f32",
-                                         "sm80.mma.m16n8k8.tf32.f32"};
+                                         "sm80.mma.m16n8k8.tf32.f32", "sm80.mma.m16n8k32.i8.i32"};
 
 class NvrtcMatrix : public ::testing::Test {
  protected:
