@@ -116,9 +116,12 @@ Diags device_fault(const toolkit::Bundle& bundle, const std::string& device) {
 Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& ready,
                                               const toolkit::Values& outputs) {
   if (r.reference.empty() && !r.check) return std::optional<toolkit::Verdict>{};
+  const ir::Graph& graph = ready.bundle.graph;
   Result<toolkit::Verdict> v =
-      r.reference.empty() ? toolkit::check_outputs(ready.bundle.graph, ready.inputs, outputs)
-                          : toolkit::check_reference(ready.bundle.graph, r.reference, outputs);
+      !r.reference.empty() ? toolkit::check_reference(graph, r.reference, outputs)
+      : graph.nodes.size() > 1 && toolkit::has_steps_inside(graph)
+          ? toolkit::check_steps(ready.bundle, ready.inputs, outputs, r.run)
+          : toolkit::check_outputs(graph, ready.inputs, outputs);
   if (!v) return v.diags();
   return std::optional<toolkit::Verdict>(std::move(*v));
 }
@@ -144,6 +147,7 @@ void print_verdict(const toolkit::Verdict& v) {
   fmt::print("{}: {} values against {}, max relative error {:.2g}",
              v.verified ? "verified" : "WRONG", v.values, v.against, v.max_relative_error);
   if (v.wrong > 0) fmt::print(", {} beyond their bound", v.wrong);
+  if (!v.where.empty()) fmt::print(", the first in {}", v.where);
   fmt::print("\n");
 }
 

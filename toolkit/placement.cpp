@@ -107,7 +107,7 @@ void write_tensor(const Placement& p, const ir::PlanTensor& t, std::span<const f
 std::vector<float> read_tensor(const Placement& p, const ir::PlanTensor& t) {
   const int width = ir::bytes_of(t.dtype);
   std::vector<std::byte> raw(static_cast<size_t>(ir::physical_elements(t.layout, t.shape) * width));
-  p.module->read({p.arena, t.offset}, raw);
+  p.module->read({t.kind == ir::TensorKind::constant ? p.weights : p.arena, t.offset}, raw);
   return floats_from_bytes(t.dtype, unpack(raw, width, t.shape, t.layout));
 }
 

@@ -30,7 +30,8 @@ Result<Placement> place(const Bundle& bundle, const std::string& device,
 // NaN everywhere, zero where the plan says so.
 void poison_arena(const Placement& placement, const ir::Plan& plan);
 
-// Row-major values into and out of a plan tensor in its layout. `values` has its element count.
+// Row-major values into and out of a plan tensor in its layout. `values` has its element count;
+// constants are not written.
 void write_tensor(const Placement& placement, const ir::PlanTensor& tensor,
                   std::span<const float> values);
 std::vector<float> read_tensor(const Placement& placement, const ir::PlanTensor& tensor);

@@ -83,8 +83,7 @@ Result<Ends> ends_of(const Bundle& bundle) {
   return Ends{std::move(*inputs), std::move(*outputs)};
 }
 
-void write_inputs(const Placement& p, const Bundle& bundle, const Ends& ends,
-                  const Values& inputs) {
+void write_ends(const Placement& p, const Bundle& bundle, const Ends& ends, const Values& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i)
     write_tensor(p, bundle.plan.tensors[static_cast<size_t>(ends.inputs[i])], inputs[i]);
 }
@@ -101,7 +100,7 @@ void take_times(const runtime::RunTimes& times, RunResult& out) {
 // The outputs of one run on a poisoned arena.
 Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& ends,
                           const Values& inputs, const runtime::RunOptions& once) {
-  write_inputs(p, bundle, ends, inputs);
+  write_ends(p, bundle, ends, inputs);
   const auto ran = p.module->run(p.launches, once);
   if (!ran) return ran.diags();
   Values out;
@@ -127,7 +126,7 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
       return error("output '" + bundle.plan.tensors[static_cast<size_t>(ends.outputs[i])].name +
                        "' differs when launches are recorded",
                    "a fault of the driver: leave --recorded out");
-  write_inputs(p, bundle, ends, inputs);
+  write_ends(p, bundle, ends, inputs);
   const auto times =
       p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel, true});
   if (!times) return times.diags();
@@ -240,6 +239,13 @@ Result<Values> read_outputs(const ir::Graph& graph, const std::string& path) {
   return read_values(graph, graph.outputs, path, "outputs");
 }
 
+Diags write_inputs(const Placement& p, const Bundle& bundle, const Values& inputs) {
+  const Result<Ends> ends = ends_of(bundle);
+  if (!ends) return ends.diags();
+  write_ends(p, bundle, *ends, inputs);
+  return {};
+}
+
 Times times_of(std::vector<double> samples) {
   ASSAY_CHECK(!samples.empty());
   return {quantile_of(samples, 0.5), quantile_of(samples, 0.25), quantile_of(samples, 0.75)};
@@ -263,7 +269,7 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
   Result<Values> outputs = outputs_of(*placement, bundle, *ends, inputs, {1, 0, options.cancel});
   if (!outputs) return outputs.diags();
   out.outputs = std::move(*outputs);
-  write_inputs(*placement, bundle, *ends, inputs);
+  write_ends(*placement, bundle, *ends, inputs);
   const Result<Batch> batch = timed(*placement, bundle, options, out.batches);
   if (!batch) return batch.diags();
   out.kept_waiting = batch->kept_waiting;

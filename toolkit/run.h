@@ -12,6 +12,7 @@
 
 namespace assay::toolkit {
 
+struct Placement;
 using Values = std::vector<std::vector<float>>;  // per tensor, row-major
 
 // Inputs by position of Graph::inputs: uniform in what toolkit/input_ranges.h gives, by
@@ -22,6 +23,9 @@ Values generate_inputs(const ir::Graph& graph, uint64_t seed);
 // model's.
 Result<Values> read_inputs(const ir::Graph& graph, const std::string& path);
 Result<Values> read_outputs(const ir::Graph& graph, const std::string& path);
+
+// The graph's inputs into the plan's tensors. Errors: the plan has no such tensor.
+Diags write_inputs(const Placement& placement, const Bundle& bundle, const Values& inputs);
 
 struct Times {
   double median = 0, low = 0, high = 0;  // seconds; low and high are quartiles

@@ -78,14 +78,6 @@ int64_t wrong_values(const std::vector<float>& found, const std::vector<double>&
   return wrong;
 }
 
-// Does a node of it round a value that another one reads?
-bool has_steps_inside(const ir::Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& n) {
-    return ir::computed_in(graph, n) != ir::DType::i32 &&
-           ir::is_whole(graph.tensors[static_cast<size_t>(n.output)].dtype);
-  });
-}
-
 }  // namespace
 
 Wide outputs_of(const ir::Graph& graph, Wide all) {
@@ -100,6 +92,13 @@ Wide outputs_of(const ir::Graph& graph, Wide all) {
       if (std::abs(v) >= overflow) v = std::copysign(kInfinity, v);
   }
   return out;
+}
+
+bool has_steps_inside(const ir::Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& n) {
+    return ir::computed_in(graph, n) != ir::DType::i32 &&
+           ir::is_whole(graph.tensors[static_cast<size_t>(n.output)].dtype);
+  });
 }
 
 double whole_model_limit(const ir::Graph& graph) {
@@ -171,7 +170,8 @@ Verdict compare(const Values& found, const Wide& reference, const Wide& bound, d
   return v;
 }
 
-Result<Verdict> check_outputs(const ir::Graph& graph, const Values& inputs, const Values& outputs) {
+Result<Verdict> check_outputs(const ir::Graph& graph, const Values& inputs, const Values& outputs,
+                              std::optional<double> limit) {
   Result<Wide> all = ir::evaluate(graph, inputs);
   if (!all) return all.diags();
   Wide bound;
@@ -180,7 +180,8 @@ Result<Verdict> check_outputs(const ir::Graph& graph, const Values& inputs, cons
     if (!bounds) return bounds.diags();
     bound = std::move(*bounds);
   }
-  Verdict v = compare(outputs, outputs_of(graph, std::move(*all)), bound, whole_model_limit(graph));
+  Verdict v = compare(outputs, outputs_of(graph, std::move(*all)), bound,
+                      limit.value_or(whole_model_limit(graph)));
   v.against = "float64 evaluation";
   return v;
 }

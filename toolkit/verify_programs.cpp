@@ -1,7 +1,6 @@
 #include "toolkit/verify_programs.h"
 
 #include <cstring>
-#include <limits>
 
 #include "toolkit/compile.h"
 #include "toolkit/packing.h"
@@ -82,15 +81,62 @@ Result<Verdict> verify_one(const ir::Program& p, int kernel, runtime::Module& mo
   return judge(graph, inputs, operands.output());
 }
 
-}  // namespace
-
-Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle,
-                                                    const RunOptions& options) {
+Result<Placement> placed(const Bundle& bundle, const RunOptions& options) {
   runtime::LoadOptions load;
   load.cache_dir = options.cache_dir;
   load.cancel = options.cancel;
   load.guarded = true;
-  Result<Placement> placement = place(bundle, options.device, load);
+  return place(bundle, options.device, load);
+}
+
+Result<Verdict> check_step(const Bundle& bundle, const Placement& placement, size_t step,
+                           const CancelToken* cancel) {
+  const ir::Step& s = bundle.plan.steps[step];
+  const auto tensor = [&](size_t argument) -> const ir::PlanTensor& {
+    return bundle.plan.tensors[static_cast<size_t>(s.arguments[argument])];
+  };
+  Values inputs;
+  for (size_t i = 0; i + 1 < s.arguments.size(); ++i)
+    inputs.push_back(read_tensor(placement, tensor(i)));
+  const auto ran = placement.module->run(std::span(&placement.launches[step], 1), {1, 0, cancel});
+  if (!ran) return ran.diags();
+  return judge(open_graph(bundle.plan.programs[static_cast<size_t>(s.program)]), inputs,
+               read_tensor(placement, tensor(s.arguments.size() - 1)));
+}
+
+}  // namespace
+
+Result<Verdict> check_steps(const Bundle& bundle, const Values& inputs, const Values& outputs,
+                            const RunOptions& options) {
+  const Result<Verdict> whole = check_outputs(bundle.graph, inputs, outputs, kRoundingModelLimit);
+  if (!whole || !whole->verified) return whole;
+  const Result<Placement> placement = placed(bundle, options);
+  if (!placement) return placement.diags();
+  if (const Diags failed = write_inputs(*placement, bundle, inputs); !failed.empty()) return failed;
+  Verdict all;
+  all.verified = all.bounded = true;
+  all.max_relative_error = whole->max_relative_error;
+  all.against = "float64 evaluation of each step";
+  const auto count = static_cast<int64_t>(bundle.plan.steps.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string& name = ir::display_name(bundle.plan.steps[static_cast<size_t>(i)]);
+    report(options.progress, i, count, "checking " + name);
+    if (cancelled(options.cancel)) return error("cancelled");
+    const Result<Verdict> v =
+        check_step(bundle, *placement, static_cast<size_t>(i), options.cancel);
+    if (!v) return v.diags();
+    if (all.verified && !v->verified) all.where = name;
+    all.verified = all.verified && v->verified;
+    all.bounded = all.bounded && v->bounded;
+    all.values += v->values;
+    all.wrong += v->wrong;
+  }
+  return all;
+}
+
+Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle,
+                                                    const RunOptions& options) {
+  Result<Placement> placement = placed(bundle, options);
   if (!placement) return placement.diags();
   std::vector<ProgramVerdict> out;
   const auto count = static_cast<int64_t>(bundle.plan.programs.size());
