@@ -31,6 +31,7 @@ struct Pad {
 struct Layout {
   std::vector<PhysicalDim> dims;  // outermost first
   std::vector<Pad> pad;           // per logical dimension; empty: none
+  double pad_value = 0;           // what its storage holds; a whole number
   bool operator==(const Layout&) const = default;
 };
 
@@ -50,7 +51,8 @@ int64_t physical_elements(const Layout& layout, std::span<const int64_t> shape);
 Index physical_offset(const Layout& layout, std::span<const int64_t> shape,
                       std::span<const Index> index, Ranges ranges);
 
-// `[0, 1/16, 2, 3, 1%16] pad 2:1,1 3:1,1`: round-trips through parse_layout.
+// `[0, 1/16, 2, 3, 1%16] pad 2:1,1 3:1,1 of 128` (of 0 is not shown): round-trips through
+// parse_layout.
 std::string print(const Layout& layout);
 
 }  // namespace assay::ir

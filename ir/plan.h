@@ -22,9 +22,9 @@ struct PlanTensor {
   TensorKind kind = TensorKind::temporary;
   int64_t offset = 0;
   int64_t bytes = 0;  // of the storage, padding included
-  // A tensor whose padding must be zero. The runtime clears it once, so placement shares its
-  // storage with no other tensor.
-  bool zeroed = false;
+  // A tensor with padding. The runtime fills its storage once with the layout's pad value, so
+  // placement shares it with no other tensor.
+  bool cleared = false;
   bool operator==(const PlanTensor&) const = default;
 };
 

@@ -9,7 +9,7 @@
 namespace assay::ir {
 namespace {
 
-constexpr int64_t kMaxRank = 64;
+constexpr int64_t kMaxRank = 64, kMaxPadValue = 255;
 
 int64_t bounded(Scanner& s, int64_t low, int64_t high, const char* what) {
   s.peek();
@@ -45,6 +45,10 @@ void parse_pads(Scanner& s, Layout& l) {
     if (dim >= l.pad.size()) l.pad.resize(dim + 1);
     l.pad[dim] = {before, after};
   } while (s.at_integer());
+  if (!s.accept_word("of")) return;
+  const bool negative = s.accept('-');
+  l.pad_value = static_cast<double>(bounded(s, 0, kMaxPadValue, "the padding's value"));
+  if (negative) l.pad_value = -l.pad_value;
 }
 
 }  // namespace
@@ -66,6 +70,7 @@ std::string print(const Layout& layout) {
   for (size_t d = 0; d <= last; ++d)
     if (layout.pad[d] != Pad{} || (d == last && last_shown))
       text += fmt::format(" {}:{},{}", d, layout.pad[d].before, layout.pad[d].after);
+  if (layout.pad_value != 0) text += fmt::format(" of {}", layout.pad_value);
   return text;
 }
 

@@ -37,7 +37,7 @@ std::string spell_tensor(const PlanTensor& t) {
   return fmt::format("{{name: {}, type: {}, kind: {}, layout: {}, offset: {}, bytes: {}{}}}",
                      quote(t.name), spell_type(t.dtype, t.shape),
                      kKinds[static_cast<size_t>(t.kind)], quote(print(t.layout)), t.offset, t.bytes,
-                     t.zeroed ? ", zeroed: true" : "");
+                     t.cleared ? ", cleared: true" : "");
 }
 
 std::string spell_step(const Step& s) {
@@ -80,7 +80,7 @@ class PlanReader {
 
   void read_tensor(const yaml::Node& node) {
     if (!r_.is_map(node, "a tensor",
-                   {"name", "type", "kind", "layout", "offset", "bytes", "zeroed"}))
+                   {"name", "type", "kind", "layout", "offset", "bytes", "cleared"}))
       return;
     PlanTensor t;
     for (std::string_view key : {"name", "offset", "bytes"}) r_.need(node, key);
@@ -95,7 +95,7 @@ class PlanReader {
       }
     t.offset = r_.integer_or(node, "offset", 0, kMaxBytes, 0);
     t.bytes = r_.integer_or(node, "bytes", 0, kMaxBytes, 0);
-    t.zeroed = r_.flag_or(node, "zeroed", false);
+    t.cleared = r_.flag_or(node, "cleared", false);
     p_.tensors.push_back(std::move(t));
   }
 

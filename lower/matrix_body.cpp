@@ -14,6 +14,19 @@ namespace {
 // The load of a value that may have guards around it.
 ir::Value& leaf(ir::Value& v) { return v.op == ir::ValueOp::guard ? leaf(v.args[0]) : v; }
 
+// What guards give instead of a load: of bytes that all lie in one register, repeated. False: it is
+// no number that repeats so.
+bool repeat_fill(ir::Value& v, ir::DType number, int n) {
+  if (v.op != ir::ValueOp::guard) return true;
+  ir::Value& fill = v.args[1];
+  if (fill.number != 0) {
+    if (fill.op != ir::ValueOp::constant || ir::bytes_of(number) != 1 || n != 4) return false;
+    const auto byte = static_cast<uint32_t>(static_cast<int32_t>(fill.number)) & 0xFFU;
+    fill.number = static_cast<double>(static_cast<int32_t>(byte * 0x01010101U));
+  }
+  return repeat_fill(v.args[0], number, n);
+}
+
 void set_type(ir::Value& v, ir::DType t) {
   v.dtype = t;
   for (ir::Value& a : v.args) set_type(a, t);
@@ -34,6 +47,7 @@ bool join(const std::vector<ir::Value>& numbers, ir::DType packed, ir::Value& ou
     at = at + -i;
     if (other != out) return false;
   }
+  if (!repeat_fill(out, numbers[0].dtype, n)) return false;
   first.numbers = n;
   if (gathers && first.stride == n) {
     first.op = ir::ValueOp::load;

@@ -74,7 +74,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
   for (size_t d = 0; d < index.size(); ++d) {
     const ir::Range range =
         narrower(ir::range_of(r.index[d], whole), ir::range_of(index[d], s_.ranges));
-    ir::Pad pad = r.fill == 0 ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
+    ir::Pad pad = r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
     if (range.low >= -pad.before && range.high <= t.shape[d] - 1 + pad.after) continue;
     auto shared = shared_condition(index[d], t.shape[d], ir::range_of(r.index[d], whole), s_.lane,
                                    s_.width(), s_.ranges);

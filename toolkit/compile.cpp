@@ -29,8 +29,7 @@ std::vector<std::byte> pack_weights(const ir::Plan& plan,
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const ir::PlanTensor& t = plan.tensors[i];
     if (t.kind != ir::TensorKind::constant) continue;
-    const std::vector<std::byte> packed =
-        pack(constants[i].bytes, ir::bytes_of(t.dtype), t.shape, t.layout);
+    const std::vector<std::byte> packed = pack(constants[i].bytes, t.dtype, t.shape, t.layout);
     ASSAY_CHECK(static_cast<size_t>(t.offset) + packed.size() <= out.size());
     std::memcpy(out.data() + t.offset, packed.data(), packed.size());
   }

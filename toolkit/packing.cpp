@@ -58,11 +58,21 @@ int64_t product(std::span<const int64_t> shape) {
 
 }  // namespace
 
-std::vector<std::byte> pack(std::span<const std::byte> logical, int element_bytes,
-                            std::span<const int64_t> shape, const ir::Layout& layout) {
-  const auto width = static_cast<size_t>(element_bytes);
-  ASSAY_CHECK(logical.size() == static_cast<size_t>(product(shape)) * width);
+std::vector<std::byte> padding(ir::DType type, std::span<const int64_t> shape,
+                               const ir::Layout& layout) {
+  const auto width = static_cast<size_t>(ir::bytes_of(type));
   std::vector<std::byte> out(static_cast<size_t>(ir::physical_elements(layout, shape)) * width);
+  if (layout.pad_value == 0) return out;
+  for (size_t at = 0; at < out.size(); at += width)
+    ir::store_element(type, &out[at], layout.pad_value);
+  return out;
+}
+
+std::vector<std::byte> pack(std::span<const std::byte> logical, ir::DType type,
+                            std::span<const int64_t> shape, const ir::Layout& layout) {
+  const auto width = static_cast<size_t>(ir::bytes_of(type));
+  ASSAY_CHECK(logical.size() == static_cast<size_t>(product(shape)) * width);
+  std::vector<std::byte> out = padding(type, shape, layout);
   each_element(offset_tables(shape, layout), [&](size_t row, size_t at) {
     std::memcpy(&out[at * width], &logical[row * width], width);
   });

@@ -95,13 +95,13 @@ Result<Placement> place(const Bundle& bundle, const std::string& device,
 void poison_arena(const Placement& p, const ir::Plan& plan) {
   p.module->write({p.arena, 0}, nan_bytes(plan.arena_bytes));
   for (const ir::PlanTensor& t : plan.tensors)
-    if (t.zeroed && t.kind != ir::TensorKind::constant)
-      p.module->write({p.arena, t.offset}, std::vector<std::byte>(static_cast<size_t>(t.bytes)));
+    if (t.cleared && t.kind != ir::TensorKind::constant)
+      p.module->write({p.arena, t.offset}, padding(t.dtype, t.shape, t.layout));
 }
 
 void write_tensor(const Placement& p, const ir::PlanTensor& t, std::span<const float> values) {
   const auto bytes = bytes_from_floats(t.dtype, values);
-  p.module->write({p.arena, t.offset}, pack(bytes, ir::bytes_of(t.dtype), t.shape, t.layout));
+  p.module->write({p.arena, t.offset}, pack(bytes, t.dtype, t.shape, t.layout));
 }
 
 std::vector<float> read_tensor(const Placement& p, const ir::PlanTensor& t) {

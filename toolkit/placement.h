@@ -2,7 +2,7 @@
 // step.
 //
 // The arena is first filled with NaN, so that reading an unwritten value shows in the result. Then
-// tensors whose unwritten elements must be zero (`zeroed`) are cleared.
+// tensors with padding (`cleared`) are filled with its value.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ struct Placement {
 Result<Placement> place(const Bundle& bundle, const std::string& device,
                         const runtime::LoadOptions& options);
 
-// NaN everywhere, zero where the plan says so.
+// NaN everywhere, pad values where the plan says so.
 void poison_arena(const Placement& placement, const ir::Plan& plan);
 
 // Row-major values into and out of a plan tensor in its layout. `values` has its element count;

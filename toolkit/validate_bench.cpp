@@ -60,10 +60,9 @@ Result<runtime::BufferRange> TrialBench::buffer_of(const ir::Program& p, int ten
   const std::vector<int>& inputs = p.graph.inputs;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i] == tensor)
-      module_->write(
-          it->second,
-          pack(bytes_from_floats(p.graph.tensors[t].dtype, expected_->inputs[i]),
-               ir::bytes_of(p.graph.tensors[t].dtype), p.graph.tensors[t].shape, p.layouts[t]));
+      module_->write(it->second,
+                     pack(bytes_from_floats(p.graph.tensors[t].dtype, expected_->inputs[i]),
+                          p.graph.tensors[t].dtype, p.graph.tensors[t].shape, p.layouts[t]));
   return it->second;
 }
 

@@ -39,7 +39,7 @@ struct Operands {
     launch.arguments.push_back({*buffer, 0});
     module.write({*buffer, 0}, values == nullptr ? not_a_number(size)
                                                  : pack(bytes_from_floats(t.dtype, *values),
-                                                        ir::bytes_of(t.dtype), t.shape, layout));
+                                                        t.dtype, t.shape, layout));
     return {};
   }
 

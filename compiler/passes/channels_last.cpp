@@ -33,9 +33,7 @@ LaidOut with_channels_last(LaidOut laid, const std::set<int>& tensors) {
     ir::Layout& l = laid.layouts[static_cast<size_t>(t)];
     l = ir::row_major(static_cast<int>(laid.graph.tensors[static_cast<size_t>(t)].shape.size()));
     std::rotate(l.dims.begin() + kChannels, l.dims.begin() + kChannels + 1, l.dims.end());
-    const std::vector<ir::Pad> pad = wanted_padding(laid.graph, t);
-    if (std::any_of(pad.begin(), pad.end(), [](ir::Pad p) { return p.before > 0 || p.after > 0; }))
-      l.pad = pad;
+    add_padding(laid.graph, t, l);
   }
   return laid;
 }

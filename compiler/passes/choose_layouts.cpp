@@ -1,6 +1,9 @@
 #include "compiler/passes/choose_layouts.h"
 
 #include <algorithm>
+#include <map>
+
+#include "ir/element.h"
 
 namespace assay::compiler {
 
@@ -61,12 +64,15 @@ ir::Layout wanted_layout(const ir::Graph& g, int tensor, int64_t block, bool ima
   const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
   const int rank = static_cast<int>(t.shape.size());
   const bool channels = image && rank >= 4 && t.shape[1] >= block && block > 1;
-  ir::Layout layout = channels ? ir::blocked(rank, 1, block) : ir::row_major(rank);
-  const std::vector<ir::Pad> pad = wanted_padding(g, tensor);
-  const bool any = std::any_of(pad.begin(), pad.end(),
-                               [](const ir::Pad& p) { return p.before > 0 || p.after > 0; });
-  if (any && !(channels && (pad[1].before > 0 || pad[1].after > 0))) layout.pad = pad;
-  return layout;
+  const ir::Layout plain = channels ? ir::blocked(rank, 1, block) : ir::row_major(rank);
+  ir::Layout layout = plain;
+  add_padding(g, tensor, layout);
+  return channels && ir::pad_of(layout, 1) != ir::Pad{} ? plain : layout;
+}
+
+// Padding is filled once, with whole numbers: zeros, or a quantised tensor's zero point.
+bool holds(ir::DType type, double value) {
+  return value == 0 || (ir::bytes_of(type) == 1 && ir::converted(type, value) == value);
 }
 
 // Adds a copy of the tensor that all its readers read instead; its id.
@@ -97,16 +103,18 @@ int insert_copy(ir::Graph& g, int tensor) {
 
 }  // namespace
 
-std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
+void add_padding(const ir::Graph& g, int tensor, ir::Layout& layout) {
   const ir::Tensor& t = g.tensors[static_cast<size_t>(tensor)];
-  std::vector<ir::Pad> pad(t.shape.size());
+  std::map<double, std::vector<ir::Pad>> by_value;
   for (const ir::Node& n : g.nodes) {
     const std::vector<ir::Range> whole = ir::ranges_of(n);
     for (const ir::Read& r : n.reads) {
       // Only a reduction reads an element often enough for padding to cost less than guards.
-      if (r.tensor != tensor || !r.guarded || r.fill != 0 || n.combine == ir::Combiner::none ||
-          !ir::is_expression(n))
+      if (r.tensor != tensor || !r.guarded || n.combine == ir::Combiner::none ||
+          !ir::is_expression(n) || !holds(t.dtype, r.fill))
         continue;
+      std::vector<ir::Pad>& pad =
+          by_value.try_emplace(r.fill, std::vector<ir::Pad>(t.shape.size())).first->second;
       for (size_t d = 0; d < pad.size(); ++d) {
         const ir::Range range = ir::range_of(r.index[d], whole);
         pad[d].before = std::max(pad[d].before, -range.low);
@@ -114,9 +122,17 @@ std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor) {
       }
     }
   }
-  for (size_t d = 0; d < pad.size(); ++d)  // more padding than data wastes storage: guards stay
-    if (pad[d].before > t.shape[d] || pad[d].after > t.shape[d]) pad[d] = {};
-  return pad;
+  int64_t most = 0;
+  for (auto& [value, pad] : by_value) {
+    for (size_t d = 0; d < pad.size(); ++d)  // more padding than data wastes storage: guards stay
+      if (pad[d].before > t.shape[d] || pad[d].after > t.shape[d]) pad[d] = {};
+    int64_t size = 0;
+    for (const ir::Pad& p : pad) size += p.before + p.after;
+    if (size <= most) continue;
+    most = size;
+    layout.pad = pad;
+    layout.pad_value = value;
+  }
 }
 
 LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io) {

@@ -1,4 +1,4 @@
-// Layouts of whole tensors: channels of activations in blocks of one vector, and the zero padding
+// Layouts of whole tensors: channels of activations in blocks of one vector, and the padding
 // that readers reach as part of the storage.
 //
 //   [n, c, y, x]   ->   [n, c/w, y, x, c%w] with pads in y and x
@@ -27,8 +27,9 @@ struct LaidOut {
 // suits their readers and writers, too (graphs of one operator).
 LaidOut choose_layouts(ir::Graph graph, int64_t block, bool free_io);
 
-// The zero padding that guarded readers of a tensor reach, per dimension.
-std::vector<ir::Pad> wanted_padding(const ir::Graph& g, int tensor);
+// Gives a layout the padding that guarded readers of the tensor reach: of one value, that of the
+// reader with the largest window.
+void add_padding(const ir::Graph& g, int tensor, ir::Layout& layout);
 
 // `laid` after nodes were added: new tensors are row-major.
 LaidOut with_row_major_tensors(LaidOut laid);

@@ -42,8 +42,8 @@ std::vector<Life> lives_of(const ir::Plan& plan) {
 }
 
 bool may_share(const ir::PlanTensor& a, const ir::PlanTensor& b) {
-  if (!a.zeroed && !b.zeroed) return true;
-  return a.zeroed && b.zeroed && a.shape == b.shape && a.layout == b.layout;
+  if (!a.cleared && !b.cleared) return true;
+  return a.cleared && b.cleared && a.shape == b.shape && a.layout == b.layout;
 }
 
 struct Placed {
@@ -62,8 +62,8 @@ int64_t find_offset(const ir::Plan& plan, const Life& life, const std::vector<Pl
   std::vector<int64_t> same;
   for (const Placed& p : placed) {
     const ir::PlanTensor& other = plan.tensors[static_cast<size_t>(p.life.tensor)];
-    if (tensor.zeroed && may_share(tensor, other)) same.push_back(p.offset);
-    const bool conflict = overlap_in_time(life, p.life) || tensor.zeroed || other.zeroed;
+    if (tensor.cleared && may_share(tensor, other)) same.push_back(p.offset);
+    const bool conflict = overlap_in_time(life, p.life) || tensor.cleared || other.cleared;
     if (conflict) taken.emplace_back(p.offset, p.offset + p.life.bytes);
   }
   for (int64_t offset : same) {

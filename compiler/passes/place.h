@@ -17,7 +17,7 @@ namespace assay::compiler {
 inline constexpr int64_t kPage = 4096, kPageStagger = 1280;
 
 // Fills offset and bytes of all tensors, and the plan's arena_bytes and weights_bytes. Inputs and
-// outputs live throughout. A zeroed tensor, whose padding must stay zero, shares storage only with
+// outputs live throughout. A cleared tensor, whose padding must stay zero, shares storage only with
 // tensors of the same shape and layout, which write no padding. Offsets are multiples of 64 bytes.
 void place(ir::Plan& plan);
 

@@ -38,9 +38,9 @@ int narrow_operand(const ir::Graph& g, const ir::Node& n, int64_t block) {
 LaidOut unblocked(LaidOut laid, const std::set<int>& tensors) {
   for (const int t : tensors) {
     ir::Layout& l = laid.layouts[static_cast<size_t>(t)];
-    std::vector<ir::Pad> pad = std::move(l.pad);
-    l = ir::row_major(static_cast<int>(laid.graph.tensors[static_cast<size_t>(t)].shape.size()));
-    l.pad = std::move(pad);
+    l.dims =
+        ir::row_major(static_cast<int>(laid.graph.tensors[static_cast<size_t>(t)].shape.size()))
+            .dims;
   }
   return laid;
 }

@@ -27,9 +27,9 @@ bool guards_lanes(const Problem& p, const ir::Node& n, const ir::Read& r, size_t
                   const lower::VectorIndex& v, int width) {
   if (!r.guarded) return false;
   const ir::Range range = ir::range_of(r.index[dim], ir::ranges_of(n));
+  const ir::Layout& layout = p.layouts[static_cast<size_t>(r.tensor)];
   const ir::Pad pad =
-      r.fill == 0 ? ir::pad_of(p.layouts[static_cast<size_t>(r.tensor)], static_cast<int>(dim))
-                  : ir::Pad{};
+      r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(dim)) : ir::Pad{};
   const int64_t size = p.graph.tensors[static_cast<size_t>(r.tensor)].shape[dim];
   return (range.low < -pad.before || range.high > size - 1 + pad.after) &&
          !lower::shared_condition(v.at[dim], size, range, v.lane, width, v.ranges);

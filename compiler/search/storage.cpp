@@ -52,7 +52,7 @@ ir::PlanTensor plan_tensor(const LaidOut& laid, int t, const ir::Layout& layout)
              : contains(laid.graph.inputs, t)  ? ir::TensorKind::input
              : contains(laid.graph.outputs, t) ? ir::TensorKind::output
                                                : ir::TensorKind::temporary;
-  out.zeroed = ir::is_padded(layout);
+  out.cleared = ir::is_padded(layout);
   return out;
 }
 

@@ -135,6 +135,22 @@ TEST(ChooseLayouts, PaddingCoversReadersAndGraphInputsStayRowMajor) {
   EXPECT_EQ(padded, 2);  // the copied input and the first relu
 }
 
+// A quantised convolution reads its zero point around the image; one of 0 reads zeros.
+TEST(ChooseLayouts, PaddingHoldsWhatReadersExpect) {
+  const auto made = compiler::operator_for_kernels("conv c=3 h=8 w=8 o=4 r=3 s=3 pad=1 type=i8");
+  ASSERT_TRUE(made.ok()) << render(made.diags());
+  ir::Graph g = compiler::canonicalise(*made);
+  for (const double fill : {0.0, -3.0}) {
+    for (ir::Node& n : g.nodes)
+      for (ir::Read& r : n.reads)
+        if (r.guarded) r.fill = fill;
+    const compiler::LaidOut laid = compiler::choose_layouts(g, 16, true);
+    const ir::Layout& image = laid.layouts[static_cast<size_t>(laid.graph.inputs[0])];
+    EXPECT_EQ(ir::print(image),
+              fill == 0 ? "[0, 1, 2, 3] pad 2:1,1 3:1,1" : "[0, 1, 2, 3] pad 2:1,1 3:1,1 of -3");
+  }
+}
+
 TEST(Compile, SameInputSameBytes) {
   const hwdesc::Target t = small_cpu(8, 2);
   const ir::Graph g = residual_block(16, 7);
@@ -285,7 +301,7 @@ TEST(Place, LiveTensorsNeverOverlapAndPaddingIsNeverWritten) {
       }
   for (const ir::PlanTensor& a : p.tensors)
     for (const ir::PlanTensor& b : p.tensors) {
-      if (&a == &b || !a.zeroed || a.kind == ir::TensorKind::constant ||
+      if (&a == &b || !a.cleared || a.kind == ir::TensorKind::constant ||
           b.kind == ir::TensorKind::constant)
         continue;
       const bool disjoint = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;

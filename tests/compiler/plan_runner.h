@@ -71,7 +71,7 @@ inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph
   };
   for (size_t t = 0; t < c.plan.tensors.size(); ++t) {
     const ir::PlanTensor& tensor = c.plan.tensors[t];
-    if (tensor.zeroed) std::fill_n(m.at(tensor), tensor.bytes / int64_t{sizeof(float)}, 0.0F);
+    if (tensor.cleared) std::fill_n(m.at(tensor), tensor.bytes / int64_t{sizeof(float)}, 0.0F);
     if (tensor.kind == ir::TensorKind::constant)
       write(m, tensor, reinterpret_cast<const float*>(c.constants[t].bytes.data()));
   }

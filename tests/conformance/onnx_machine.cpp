@@ -84,8 +84,7 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
 
   void write(const Buffers& b, const ir::PlanTensor& t, std::span<const std::byte> logical) {
     const int buffer = t.kind == ir::TensorKind::constant ? b.weights : b.arena;
-    module_->write({buffer, t.offset},
-                   toolkit::pack(logical, ir::bytes_of(t.dtype), t.shape, t.layout));
+    module_->write({buffer, t.offset}, toolkit::pack(logical, t.dtype, t.shape, t.layout));
   }
 
   void poison(const ir::Plan& plan, const Buffers& b) {
@@ -93,8 +92,8 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
                                   std::numeric_limits<float>::quiet_NaN());
     module_->write({b.arena, 0}, std::as_bytes(std::span(nans)));
     for (const ir::PlanTensor& t : plan.tensors)
-      if (t.zeroed && t.kind != ir::TensorKind::constant)
-        module_->write({b.arena, t.offset}, std::vector<std::byte>(static_cast<size_t>(t.bytes)));
+      if (t.cleared && t.kind != ir::TensorKind::constant)
+        module_->write({b.arena, t.offset}, toolkit::padding(t.dtype, t.shape, t.layout));
   }
 
   Diags run_once(const ir::Plan& plan, int first_kernel, const Buffers& b, const ir::Graph& g,

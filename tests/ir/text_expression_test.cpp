@@ -171,6 +171,7 @@ TEST(TextLayout, ComesBack) {
       row_major(0), row_major(4), blocked(4, 1, 16), {{{1, 16, 4}, {0, 1, 0}}, {}}};
   layouts.push_back({row_major(4).dims, {{}, {}, {1, 1}, {0, 3}}});
   layouts.push_back({row_major(2).dims, {{}, {}}});
+  layouts.push_back({row_major(2).dims, {{1, 1}, {}}, -128});
   for (const Layout& l : layouts) {
     const Result<Layout> back = parse_layout(print(l));
     ASSERT_TRUE(back.ok()) << print(l);
@@ -180,7 +181,9 @@ TEST(TextLayout, ComesBack) {
   EXPECT_EQ(print(layouts[2]), "[0, 1/16, 2, 3, 1%16]");
   EXPECT_FALSE(parse_layout("[0, 1/0]").ok());
   EXPECT_FALSE(parse_layout("[0 1]").ok());
+  EXPECT_EQ(print(layouts.back()), "[0, 1] pad 0:1,1 of -128");
   EXPECT_FALSE(parse_layout("[0] pad").ok());
+  EXPECT_FALSE(parse_layout("[0] pad 0:1,1 of 256").ok());
 }
 
 }  // namespace

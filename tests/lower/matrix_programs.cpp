@@ -83,6 +83,8 @@ Drawn draw_graph(const ir::MatrixInstruction& i, std::mt19937& rng) {
   const bool narrow = a == ir::DType::f16 || a == ir::DType::bf16;
   const ir::DType out = narrow && pick(rng, {0, 1}) == 1 ? a : ir::DType::f32;
   const std::string mn = extents({{"m", m}, {"n", n}}), mnk = mn + extents({{", k", k}});
+  const std::string outside =  // of a padded image: also a zero point
+      ir::bytes_of(a) == 1 ? pick<const char*>(rng, {"0", "77", "19"}) : "0";
   Form f{sized(a, {m, k}), sized(b, {k, n}), "c[m, n]", mnk, "a[m, k]", "b[k, n]", mn};
   switch (pick(rng, {0, 0, 1, 1, 2, 3, 4, 5})) {
     case 1:  // b transposed
@@ -124,7 +126,7 @@ Drawn draw_graph(const ir::MatrixInstruction& i, std::mt19937& rng) {
            sized(b, {n, k, 3, 3}),
            "c[o, i, j]",
            extents({{"o", n}, {"i", rows}, {"j", m}, {"k", k}, {"r", 3}, {"s", 3}}),
-           "a[k, i + r - 1, j + s - 1 : guard 0]",
+           "a[k, i + r - 1, j + s - 1 : guard " + outside + "]",
            "b[o, k, r, s]",
            extents({{"o", n}, {"i", rows}, {"j", m}}),
            0};

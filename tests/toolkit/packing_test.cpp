@@ -57,15 +57,15 @@ std::vector<int64_t> position(int64_t row, const std::vector<int64_t>& shape) {
 }
 
 std::vector<float> packed(const Case& c, const std::vector<float>& values) {
-  return floats_from_bytes(ir::DType::f32,
-                           pack(std::as_bytes(std::span(values)), 4, c.shape, c.layout));
+  return floats_from_bytes(
+      ir::DType::f32, pack(std::as_bytes(std::span(values)), ir::DType::f32, c.shape, c.layout));
 }
 
 TEST(Packing, UnpackUndoesPack) {
   EXPECT_TRUE(rc::check([] {
     const Case c = random_case();
     const std::vector<float> values = counting(product(c.shape));
-    const auto bytes = pack(std::as_bytes(std::span(values)), 4, c.shape, c.layout);
+    const auto bytes = pack(std::as_bytes(std::span(values)), ir::DType::f32, c.shape, c.layout);
     RC_ASSERT(floats_from_bytes(ir::DType::f32, unpack(bytes, 4, c.shape, c.layout)) == values);
   }));
 }
@@ -101,10 +101,17 @@ TEST(Packing, ElementsOfAnyWidth) {
     const auto bytes = bytes_from_floats(type, values);
     const ir::Layout layout = ir::blocked(2, 1, 2);
     const std::vector<int64_t> shape = {2, 3};
-    const auto back =
-        unpack(pack(bytes, ir::bytes_of(type), shape, layout), ir::bytes_of(type), shape, layout);
+    const auto back = unpack(pack(bytes, type, shape, layout), ir::bytes_of(type), shape, layout);
     EXPECT_EQ(floats_from_bytes(type, back), values) << ir::name_of(type);
   }
+}
+
+TEST(Packing, PaddingHoldsItsValue) {
+  const ir::Layout layout{ir::row_major(1).dims, {{1, 2}}, -3};
+  const std::vector<float> values = {5, 6};
+  const auto bytes = pack(bytes_from_floats(ir::DType::i8, values), ir::DType::i8,
+                          std::vector<int64_t>{2}, layout);
+  EXPECT_EQ(floats_from_bytes(ir::DType::i8, bytes), (std::vector<float>{-3, 5, 6, -3, -3}));
 }
 
 }  // namespace
