@@ -6,6 +6,7 @@
 #include "ir/computed_type.h"
 #include "lower/lower.h"
 #include "lower/nest.h"
+#include "model/operation_counts.h"
 #include "model/register_loads.h"
 
 namespace assay::model {
@@ -17,52 +18,14 @@ using lower::Counts;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-void count_body(const ir::Scalar& e, double times, Counts& out);
-
-// An operand that occurs twice (a square) is computed once.
-void count_arguments(const ir::Scalar& e, double times, Counts& out) {
-  for (auto a = e.args.begin(); a != e.args.end(); ++a)
-    if (std::find(e.args.begin(), a, *a) == a) count_body(*a, times, out);
-}
-
-// Operations of a scalar body: multiply-adds are found by the caller.
-void count_body(const ir::Scalar& e, double times, Counts& out) {
-  using S = ir::ScalarOp;
-  count_arguments(e, times, out);
-  switch (e.op) {
-    case S::read:
-    case S::constant:
-    case S::axis:
-      break;
-    case S::div:
-    case S::sqrt:
-      out.divide += times;
-      break;
-    case S::pow:
-      out.math += lower::kPowCost * times;
-      break;
-    case S::exp:
-    case S::log:
-      out.math += times;
-      break;
-    case S::tanh:
-      out.math += lower::kTanhCost * times;
-      break;
-    case S::erf:
-      out.math += lower::kErfCost * times;
-      break;
-    default:
-      out.simple += times;
-      break;
-  }
-}
-
 class ClosedForm {
  public:
-  explicit ClosedForm(const ir::Program& p)
+  // `product`: of a program with a matrix instruction; nullptr: it has none.
+  ClosedForm(const ir::Program& p, const lower::MatrixProduct* product)
       : p_(p),
         anchor_(p.graph.nodes[0]),
         nest_(lower::nest_of(p)),
+        product_(product),
         spatial_(ir::spatial_count(p.graph, anchor_)),
         ranges_(ir::ranges_of(anchor_)) {}
 
@@ -72,11 +35,14 @@ class ClosedForm {
     buffer_of_.assign(p_.graph.tensors.size(), -1);
     for (size_t i = 0; i < arguments.size(); ++i)
       buffer_of_[static_cast<size_t>(arguments[i])] = static_cast<int>(i);
+    const Grid grid =
+        product_ != nullptr ? grid_of_instructions(p_, *product_) : grid_of_vectors(p_);
+    results_ = product_ != nullptr ? grid_of_results(p_, *product_) : grid;
     for (size_t a = 0; a < anchor_.axes.size(); ++a) {
       whole_.push_back(anchor_.axes[a].extent);
       computed_.push_back(lower::computed_extent(p_, static_cast<int>(a)));
-      steps_.push_back(steps_along(static_cast<int>(a), computed_[a]));
-      ends_.push_back(steps_along(static_cast<int>(a), whole_[a]));
+      steps_.push_back(steps_along(a, computed_[a], grid[a]));
+      ends_.push_back(steps_along(a, whole_[a], results_[a]));
     }
     for (size_t i = 0; i < p_.staging.size(); ++i)
       count_copy(p_.staging[i], static_cast<int>(arguments.size() + i));
@@ -92,21 +58,18 @@ class ClosedForm {
   struct Steps {        // along one axis, over the whole iteration space
     double points = 1;  // unrolled positions: elements, or vectors on the vector axis
     double elements = 1;
-    double tiles = 1;     // register tiles
-    int64_t in_tile = 1;  // points of one full register tile
+    double tiles = 1;   // register tiles
+    double single = 0;  // of the points, single numbers of a register
   };
 
-  Steps steps_along(int axis, int64_t extent) const {
+  Steps steps_along(size_t axis, int64_t extent, const GridAxis& grid) const {
     Steps s;
-    const int64_t t = p_.tiles.back().extent[static_cast<size_t>(axis)];
-    s.elements = s.points = static_cast<double>(extent);
+    const int64_t t = p_.tiles.back().extent[axis];
+    const PositionCount full = count_positions(grid, t), rest = count_positions(grid, extent % t);
+    s.elements = static_cast<double>(extent);
     s.tiles = static_cast<double>(ceil_div(extent, t));
-    s.in_tile = t;
-    if (axis == p_.vector_axis) {
-      const int64_t w = p_.vector_width;
-      s.points = static_cast<double>(extent / t * ceil_div(t, w) + ceil_div(extent % t, w));
-      s.in_tile = ceil_div(t, w);
-    }
+    s.points = static_cast<double>(extent / t * full.all + rest.all);
+    s.single = static_cast<double>(extent / t * full.single + rest.single);
     return s;
   }
 
@@ -117,7 +80,7 @@ class ClosedForm {
   }
   double reduce_points() const {
     double n = 1;
-    for (size_t a = static_cast<size_t>(spatial_); a < steps_.size(); ++a) n *= steps_[a].elements;
+    for (size_t a = static_cast<size_t>(spatial_); a < steps_.size(); ++a) n *= steps_[a].points;
     return n;
   }
 
@@ -139,6 +102,11 @@ class ClosedForm {
 
   void count_anchor() {
     const double points = spatial_points(steps_) * reduce_points();
+    if (product_ != nullptr) {
+      out_.matrix += points;
+      for (int r = 0; r < 2; ++r) count_operand(r);
+      return;
+    }
     const bool reduces = anchor_.combine != ir::Combiner::none;
     const bool fused = anchor_.combine == ir::Combiner::sum && anchor_.body.op == ir::ScalarOp::mul;
     if (fused) {
@@ -150,12 +118,12 @@ class ClosedForm {
     }
     for (size_t r = 0; r < anchor_.reads.size(); ++r) {
       if (ir::is_used(anchor_, static_cast<int>(r))) count_read(static_cast<int>(r), reduces);
-      if (anchor_.reads[r].lookup) count_positions(static_cast<int>(r));
+      if (anchor_.reads[r].lookup) count_lookup(static_cast<int>(r));
     }
   }
 
   // A looked-up position is located once per register tile and position in it that it moves with.
-  void count_positions(int read) {
+  void count_lookup(int read) {
     const ir::Lookup& lookup = *anchor_.reads[static_cast<size_t>(read)].lookup;
     for (int other = 0; other < read; ++other)  // found by an earlier read of equal extent
       if (anchor_.reads[static_cast<size_t>(other)].lookup && same_positions(other, read)) return;
@@ -193,27 +161,87 @@ class ClosedForm {
     return out;
   }
 
+  struct Source {  // where a read of the anchor comes from
+    int buffer = -1;
+    const ir::Layout& layout;
+    std::vector<int64_t> shape;
+    int fixed = -1;  // the last loop that its loads can not leave
+  };
+
+  Source source_of(int read) const {
+    const auto t = static_cast<size_t>(anchor_.reads[static_cast<size_t>(read)].tensor);
+    for (size_t i = 0; i < p_.staging.size(); ++i)
+      if (p_.staging[i].read == read)
+        return {static_cast<int>(out_.buffers.size() - p_.staging.size() + i), p_.staging[i].layout,
+                lower::staged_shape(p_, p_.staging[i]),
+                lower::staging_place(p_, nest_, p_.staging[i])};
+    return {buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape};
+  }
+
+  LoadCount loads_of(const ir::Read& r, const std::vector<int64_t>& extents, int fixed,
+                     const Grid& grid) const {
+    return register_loads(p_, nest_, r, extents, steps_.size(), nest_.loops.size(), fixed, grid);
+  }
+
   void count_read(int read, bool reduces) {
     const ir::Read& r = anchor_.reads[static_cast<size_t>(read)];
-    const auto t = static_cast<size_t>(r.tensor);
-    for (size_t i = 0; i < p_.staging.size(); ++i) {
-      if (p_.staging[i].read != read) continue;
-      const LoadCount l = register_loads(p_, nest_, r, computed_, steps_.size(), nest_.loops.size(),
-                                         lower::staging_place(p_, nest_, p_.staging[i]));
-      add_loads(static_cast<int>(out_.buffers.size() - p_.staging.size() + i), p_.staging[i].layout,
-                lower::staged_shape(p_, p_.staging[i]), r.index, l.n, l.lanes);
+    const Source from = source_of(read);
+    const LoadCount l = r.lookup ? repeated(read, reduces)
+                                 : loads_of(r, computed_, from.fixed, grid_of_vectors(p_));
+    add_loads(from.buffer, from.layout, from.shape, r.index, l.n, l.lanes);
+  }
+
+  // Registers of a matrix instruction's operand. Numbers that one load does not bring are put into
+  // their register one by one.
+  void count_operand(int read) {
+    const ir::Read& r = anchor_.reads[static_cast<size_t>(read)];
+    const Source from = source_of(read);
+    const auto operand = grid_of_operand(p_, *product_, read, from.layout, from.shape);
+    const LoadCount all = loads_of(r, computed_, from.fixed, operand.grid);
+    AccessCount& to = out_.buffers[static_cast<size_t>(from.buffer)];
+    double placed = 1, single = 0;
+    for (size_t a = 0; a < steps_.size(); ++a) {
+      const Steps s = steps_along(a, computed_[a], operand.grid[a]);
+      if (static_cast<int>(a) == product_->k)
+        single = operand.joined ? s.single : s.points;
+      else
+        placed *=
+            lower::reads_axis(p_, read, static_cast<int>(a)) || static_cast<int>(a) >= spatial_
+                ? s.points
+                : s.tiles;
+    }
+    if (product_->instruction.b.per_register() > 1) out_.simple += placed * single;
+    if (product_->instruction.m > 1) {
+      to.fragment_loads += all.n;
       return;
     }
-    const LoadCount l =
-        r.lookup ? repeated(read, reduces)
-                 : register_loads(p_, nest_, r, computed_, steps_.size(), nest_.loops.size(), -1);
-    add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
+    // The end of the reduction, which fills no register, is loaded as single numbers.
+    std::vector<int64_t> whole = computed_;
+    int64_t& depth = whole[static_cast<size_t>(product_->k)];
+    depth -= depth % operand.grid[static_cast<size_t>(product_->k)].numbers;
+    const LoadCount joined = !operand.joined || depth == 0
+                                 ? LoadCount{0, 0}
+                                 : loads_of(r, whole, from.fixed, operand.grid);
+    add_loads(from.buffer, from.layout, from.shape, r.index, all.n - joined.n,
+              all.lanes - joined.lanes);
+    const std::optional<int64_t> stride = lower::lane_stride(
+        from.layout, from.shape, r.index, p_.vector_axis, p_.vector_width, ranges_);
+    if (stride == 0)
+      to.splats += joined.n;
+    else if (stride == product_->instruction.b.per_register())
+      to.vector_loads += joined.n;
+    else
+      to.gathered_lanes += joined.lanes;
   }
 
   void count_output() {
     const auto t = static_cast<size_t>(p_.graph.outputs[0]);
     AccessCount& a = out_.buffers[static_cast<size_t>(buffer_of_[t])];
     const double n = spatial_points(ends_), passes = lower::visits(p_, nest_);
+    if (product_ != nullptr && product_->instruction.m > 1) {
+      a.fragment_stores += n;
+      return;
+    }
     double lanes = 1;
     for (int i = 0; i < spatial_; ++i) lanes *= ends_[static_cast<size_t>(i)].elements;
     std::optional<int64_t> stride = 1;
@@ -249,31 +277,22 @@ class ClosedForm {
         if (!r.lookup)  // with partial sums it is conditional
           l = register_loads(
               p_, nest_, r, whole_, static_cast<size_t>(spatial_), nest_.first_inner,
-              lower::has_partial_sums(nest_) ? static_cast<int>(nest_.first_inner) - 1 : -1);
-        add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
+              lower::has_partial_sums(nest_) ? static_cast<int>(nest_.first_inner) - 1 : -1,
+              results_);
+        if (moves_lanes(r))
+          out_.buffers[static_cast<size_t>(buffer_of_[t])].fragment_loads += l.n;
+        else
+          add_loads(buffer_of_[t], p_.layouts[t], p_.graph.tensors[t].shape, r.index, l.n, l.lanes);
       }
     }
   }
 
-  // Sum over all regions of the copied extent along one dimension, clipped to the tensor; in
-  // vectors of w. Pre: the axes of a dimension occur in no other (matmul, convolution).
-  double copied_along(const ir::Staging& s, size_t dim, int64_t w) const {
-    const ir::Read& r = anchor_.reads[static_cast<size_t>(s.read)];
-    const int64_t size = p_.graph.tensors[static_cast<size_t>(r.tensor)].shape[dim];
-    const int64_t region = lower::staged_shape(p_, s)[dim];
-    std::vector<int64_t> origins{0};
-    for (const ir::Term& t : r.index[dim].terms) {
-      const int64_t tile =
-          p_.tiles[static_cast<size_t>(s.level)].extent[static_cast<size_t>(t.var)];
-      const int64_t count = ir::tile_count(p_, s.level, t.var);
-      std::vector<int64_t> next;
-      for (int64_t o : origins)
-        for (int64_t i = 0; i < count; ++i) next.push_back(o + t.coeff * tile * i);
-      origins = std::move(next);
-    }
-    double sum = 0;
-    for (int64_t o : origins) sum += static_cast<double>(ceil_div(std::min(region, size - o), w));
-    return sum;
+  // Does it differ between the lanes of a wave that hold a fragment?
+  bool moves_lanes(const ir::Read& r) const {
+    return product_ != nullptr && product_->instruction.m > 1 &&
+           std::any_of(r.index.begin(), r.index.end(), [&](const ir::Index& i) {
+             return ir::depends_on(i, product_->m) || ir::depends_on(i, product_->n);
+           });
   }
 
   void count_copy(const ir::Staging& s, int buffer) {
@@ -292,8 +311,8 @@ class ClosedForm {
     const int v = lower::copy_vector_dim(p_, s);
     double n = repeats, elements = repeats;
     for (size_t d = 0; d < r.index.size(); ++d) {
-      n *= copied_along(s, d, static_cast<int>(d) == v ? p_.vector_width : 1);
-      elements *= copied_along(s, d, 1);
+      n *= copied_along(p_, s, d, static_cast<int>(d) == v ? p_.vector_width : 1);
+      elements *= copied_along(p_, s, d, 1);
     }
     AccessCount& source =
         out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(r.tensor)])];
@@ -344,24 +363,28 @@ class ClosedForm {
   const ir::Program& p_;
   const ir::Node& anchor_;
   const lower::Nest nest_;
+  const lower::MatrixProduct* product_;
   const int spatial_;
   const std::vector<ir::Range> ranges_;  // of the anchor's axes
   // Extents of the axes, and those that register tiles compute.
   std::vector<int64_t> whole_, computed_;
   std::vector<Steps> steps_;
   std::vector<Steps> ends_;  // of what is stored
+  Grid results_;
   std::vector<int> buffer_of_;
   Counts out_;
 };
 
 }  // namespace
 
-// The loops of a kind are few and their trips known, so counting them is as cheap. Loads of
-// fragments depend on which numbers of a register are neighbours, as lowering finds out.
+// The loops of a kind are few and their trips known, so counting them is as cheap.
 Counts closed_form(const ir::Program& p) {
-  if (!ir::is_expression(p.graph.nodes[0]) || !p.instruction.empty())
-    return lower::count(lower::kernel_for_counting(p));
-  return ClosedForm(p).compute();
+  const auto counted = [&] { return lower::count(lower::kernel_for_counting(p)); };
+  if (!ir::is_expression(p.graph.nodes[0])) return counted();
+  if (p.instruction.empty()) return ClosedForm(p, nullptr).compute();
+  const auto product = lower::matrix_product(p);
+  if (!product || !has_closed_form(p, *product)) return counted();
+  return ClosedForm(p, &*product).compute();
 }
 
 }  // namespace assay::model

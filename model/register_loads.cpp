@@ -9,8 +9,8 @@ namespace {
 
 class RegisterLoads {
  public:
-  RegisterLoads(const ir::Program& p, const lower::Nest& nest)
-      : p_(p), anchor_(p.graph.nodes[0]), nest_(nest) {}
+  RegisterLoads(const ir::Program& p, const lower::Nest& nest, const Grid& grid)
+      : p_(p), anchor_(p.graph.nodes[0]), nest_(nest), grid_(grid) {}
 
   LoadCount count(const ir::Read& r, const std::vector<int64_t>& extents, size_t axes, size_t loops,
                   int fixed) const {
@@ -46,10 +46,7 @@ class RegisterLoads {
   }
 
  private:
-  struct Position {  // of an element, or of a vector and its lanes inside the tile
-    int64_t first = 0, count = 1;
-  };
-  using Positions = std::vector<Position>;
+  using Positions = std::vector<GridPosition>;
 
   struct TileClass {                      // full register tiles, or the last along some axes
     const std::vector<int64_t>& extents;  // of the axes
@@ -58,18 +55,13 @@ class RegisterLoads {
     std::vector<bool> last;
   };
 
-  void add_positions(Positions& to, size_t axis, int64_t from, int64_t extent) const {
-    const int64_t step = static_cast<int>(axis) == p_.vector_axis ? p_.vector_width : 1;
-    for (int64_t i = 0; i < extent; i += step) to.push_back({from + i, std::min(step, extent - i)});
-  }
-
   void place(TileClass& c, size_t axis, const std::vector<bool>& moves, size_t loops,
              int fixed) const {
     const int64_t whole = c.extents[axis], t = p_.tiles.back().extent[axis], rest = whole % t;
     const bool together = rest > 0 && whole / t == 1 && one_body(c, axis, moves, loops, fixed);
     c.tiles *= !c.last[axis] ? static_cast<double>(whole / t) : rest > 0 && !together ? 1.0 : 0.0;
-    add_positions(c.at[axis], axis, 0, c.last[axis] ? rest : t);
-    if (together) add_positions(c.at[axis], axis, t, rest);
+    add_positions(grid_[axis], 0, c.last[axis] ? rest : t, c.at[axis]);
+    if (together) add_positions(grid_[axis], t, rest, c.at[axis]);
   }
 
   // Is it the only loop over an axis, by register tiles?
@@ -167,7 +159,7 @@ class RegisterLoads {
       for (size_t a : axes) {
         all.n *= static_cast<double>(c.at[a].size());
         double lanes = 0;
-        for (const Position& x : c.at[a]) lanes += static_cast<double>(x.count);
+        for (const GridPosition& x : c.at[a]) lanes += static_cast<double>(x.count);
         all.lanes *= lanes;
       }
       return all;
@@ -197,14 +189,15 @@ class RegisterLoads {
   const ir::Program& p_;
   const ir::Node& anchor_;
   const lower::Nest& nest_;
+  const Grid& grid_;
 };
 
 }  // namespace
 
 LoadCount register_loads(const ir::Program& p, const lower::Nest& nest, const ir::Read& r,
-                         const std::vector<int64_t>& extents, size_t axes, size_t loops,
-                         int fixed) {
-  return RegisterLoads(p, nest).count(r, extents, axes, loops, fixed);
+                         const std::vector<int64_t>& extents, size_t axes, size_t loops, int fixed,
+                         const Grid& grid) {
+  return RegisterLoads(p, nest, grid).count(r, extents, axes, loops, fixed);
 }
 
 }  // namespace assay::model

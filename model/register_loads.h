@@ -10,6 +10,7 @@
 
 #include "ir/program.h"
 #include "lower/nest.h"
+#include "model/fragment_grid.h"
 
 namespace assay::model {
 
@@ -18,8 +19,10 @@ struct LoadCount {
 };
 
 // Loads of `r` inside the first `loops` loops of the nest. `fixed`: the last loop that the load can
-// not leave; -1: none. Axes from `axes` on are not walked; the others are walked up to `extents`.
+// not leave; -1: none. Axes from `axes` on are not walked; the others are walked up to `extents`,
+// by the registers of `grid`.
 LoadCount register_loads(const ir::Program& p, const lower::Nest& nest, const ir::Read& r,
-                         const std::vector<int64_t>& extents, size_t axes, size_t loops, int fixed);
+                         const std::vector<int64_t>& extents, size_t axes, size_t loops, int fixed,
+                         const Grid& grid);
 
 }  // namespace assay::model

@@ -11,6 +11,7 @@
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "model/closed_form.h"
+#include "model/fragment_grid.h"
 #include "tests/lower/matrix_programs.h"
 
 namespace assay::test {
@@ -76,6 +77,48 @@ TEST(Matrix, RandomProductsOfWavesComputeWhatTheReferenceComputes) {
     EXPECT_GT(seen.staged, 20) << name;
     EXPECT_GT(seen.workers, 10) << name;
     EXPECT_GT(seen.lanes, 150) << name;
+  }
+}
+
+// What a closed form leaves out, or counts otherwise: prefetches, branches, copies' loops.
+lower::Counts comparable(lower::Counts c) {
+  c.prefetches = c.branches = c.iterations = 0;
+  return c;
+}
+
+std::string text(const lower::Counts& c) {
+  std::string out = "matrix " + std::to_string(c.matrix) + " simple " + std::to_string(c.simple) +
+                    " fma " + std::to_string(c.fma) + " barriers " + std::to_string(c.barriers) +
+                    "\n";
+  for (const lower::AccessCount& a : c.buffers)
+    out += "  vector loads " + std::to_string(a.vector_loads) + " splats " +
+           std::to_string(a.splats) + " gathered " + std::to_string(a.gathered_lanes) +
+           " fragments " + std::to_string(a.fragment_loads) + " stores " +
+           std::to_string(a.vector_stores) + " scattered " + std::to_string(a.scattered_lanes) +
+           " fragments " + std::to_string(a.fragment_stores) + "\n";
+  return out;
+}
+
+TEST(Matrix, ClosedFormsEqualTheCountOfTheKernel) {
+  unsigned seed = 20;
+  for (const char* name : {kDot, "avx512vnni.dot.m1n16k4.u8.i32", "sm80.mma.m16n8k16.bf16.f32",
+                           "sm80.mma.m16n8k32.i8.i32", "sm75.mma.m16n8k8.f16.f32"}) {
+    std::mt19937 rng(++seed);
+    const bool waves = std::string(name).starts_with("sm");
+    const hwdesc::Target target = with_instruction(waves ? small_gpu(32) : small_cpu(16, 2), name);
+    const int wanted = waves ? 30 : 150;
+    int closed = 0;
+    for (int i = 0; i < 6000 && closed < wanted; ++i) {
+      const ir::Program p = random_matrix_program(name, target, rng);
+      if (!model::has_closed_form(p, *lower::matrix_product(p))) continue;
+      ++closed;
+      const auto kernel = lower::lower(p, target);
+      ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+      ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
+          << name << " " << i << "\n"
+          << ir::print_program(p) << ir::print_kernel(*kernel);
+    }
+    EXPECT_EQ(closed, wanted) << name;
   }
 }
 

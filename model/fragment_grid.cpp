@@ -1,0 +1,157 @@
+#include "model/fragment_grid.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lower/nest.h"
+
+namespace assay::model {
+
+namespace {
+
+// Is a dimension, which k moves together with another axis, split into blocks? Then some registers
+// are neighbours in memory and others are not.
+bool crosses_blocks(const ir::Program& p, int read, int k) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  const ir::Read& r = anchor.reads[static_cast<size_t>(read)];
+  const auto split = [](const ir::Layout& l, int dim) {
+    return std::any_of(l.dims.begin(), l.dims.end(), [&](const ir::PhysicalDim& d) {
+      return d.dim == dim && (d.div != 1 || d.mod != 0);
+    });
+  };
+  for (int d = 0; d < static_cast<int>(r.index.size()); ++d) {
+    const ir::Index& i = r.index[static_cast<size_t>(d)];
+    bool shared = false;
+    for (int a = 0; a < static_cast<int>(anchor.axes.size()); ++a)
+      shared = shared || (a != k && ir::depends_on(i, a));
+    if (!shared || !ir::depends_on(i, k)) continue;
+    if (split(p.layouts[static_cast<size_t>(r.tensor)], d)) return true;
+    for (const ir::Staging& s : p.staging)
+      if (s.read == read && split(s.layout, d)) return true;
+  }
+  return false;
+}
+
+// What a lane holds: the first element of each register along one side of the fragment. All
+// mappings begin at lane 0.
+std::vector<int64_t> firsts(const ir::Fragment& f, bool rows, int per) {
+  std::set<int64_t> out;
+  for (int item = 0; item < f.mapping.items(); item += per) {
+    const ir::Task t = f.mapping.task(0, item);
+    out.insert(rows ? t.row : t.col);
+  }
+  return {out.begin(), out.end()};
+}
+
+bool is_multiple(const ir::Program& p, int axis, int64_t step) {
+  return axis < 0 || p.graph.nodes[0].axes[static_cast<size_t>(axis)].extent % step == 0;
+}
+
+// Does a guard tell neighbours along an axis from each other?
+bool guards_along(const ir::Program& p, const ir::Read& r, int axis) {
+  if (!r.guarded || axis < 0) return false;
+  const auto t = static_cast<size_t>(r.tensor);
+  const ir::Layout& layout = p.layouts[t];
+  for (size_t d = 0; d < r.index.size(); ++d) {
+    const ir::Pad pad =
+        r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
+    const ir::Range range = ir::range_of(r.index[d], ir::ranges_of(p.graph.nodes[0]));
+    if (ir::depends_on(r.index[d], axis) &&
+        (range.low < -pad.before || range.high >= p.graph.tensors[t].shape[d] + pad.after))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Grid grid_of_vectors(const ir::Program& p) {
+  Grid out(p.graph.nodes[0].axes.size());
+  if (p.vector_axis >= 0) out[static_cast<size_t>(p.vector_axis)].step = p.vector_width;
+  return out;
+}
+
+Grid grid_of_instructions(const ir::Program& p, const lower::MatrixProduct& product) {
+  Grid out(p.graph.nodes[0].axes.size());
+  for (size_t a = 0; a < out.size(); ++a)
+    out[a].step = lower::fragment_step(product, static_cast<int>(a));
+  return out;
+}
+
+Grid grid_of_results(const ir::Program& p, const lower::MatrixProduct& product) {
+  Grid out = grid_of_instructions(p, product);
+  const ir::Fragment& c = product.instruction.c;
+  if (product.m >= 0) out[static_cast<size_t>(product.m)].at = firsts(c, true, 1);
+  out[static_cast<size_t>(product.n)].at = firsts(c, false, 1);
+  return out;
+}
+
+OperandGrid grid_of_operand(const ir::Program& p, const lower::MatrixProduct& product, int read,
+                            const ir::Layout& layout, const std::vector<int64_t>& shape) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  const ir::Read& r = anchor.reads[static_cast<size_t>(read)];
+  const bool left = read == product.a;
+  const ir::Fragment& f = left ? product.instruction.a : product.instruction.b;
+  const int per = f.per_register();
+  OperandGrid out{grid_of_instructions(p, product)};
+  out.joined = per == 1 || lower::lane_stride(layout, shape,
+                                              lower::vector_index(r.index, product.k, per,
+                                                                  ir::ranges_of(anchor))) == 1;
+  const int held = out.joined ? per : 1;
+  GridAxis& k = out.grid[static_cast<size_t>(product.k)];
+  k.at = firsts(f, !left, held);
+  k.numbers = held;
+  const int other = left ? product.m : product.n;
+  if (other >= 0) out.grid[static_cast<size_t>(other)].at = firsts(f, left, held);
+  return out;
+}
+
+bool has_closed_form(const ir::Program& p, const lower::MatrixProduct& product) {
+  const ir::MatrixInstruction& i = product.instruction;
+  for (const int a : {product.m, product.n, product.k})  // less than a fragment has other addresses
+    if (a >= 0 &&
+        p.graph.nodes[0].axes[static_cast<size_t>(a)].extent < lower::fragment_step(product, a))
+      return false;
+  for (int read = 0; read < 2; ++read) {
+    const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(read)];
+    if (guards_along(p, r, product.k) || crosses_blocks(p, read, product.k)) return false;
+    if (i.m > 1 && (guards_along(p, r, product.m) || guards_along(p, r, product.n))) return false;
+  }
+  if (i.m == 1) return true;
+  if (!is_multiple(p, product.k, i.k)) return false;
+  return p.graph.nodes.size() == 1 ||
+         (is_multiple(p, product.m, i.m) && is_multiple(p, product.n, i.n));
+}
+
+void add_positions(const GridAxis& axis, int64_t from, int64_t extent,
+                   std::vector<GridPosition>& to) {
+  for (int64_t i = 0; i < extent; i += axis.step)
+    for (const int64_t at : axis.at) {
+      const int64_t left = extent - i - at;
+      if (left <= 0) continue;
+      if (axis.numbers == 1)
+        to.push_back({from + i + at, axis.at.size() == 1 ? std::min(axis.step, left) : 1});
+      else if (left >= axis.numbers)
+        to.push_back({from + i + at, 1});
+      else
+        for (int64_t n = 0; n < left; ++n) to.push_back({from + i + at + n, 1});
+    }
+}
+
+PositionCount count_positions(const GridAxis& axis, int64_t extent) {
+  PositionCount out;
+  const auto tail = [&](int64_t rest) {
+    for (const int64_t at : axis.at) {
+      const int64_t left = rest - at;
+      if (left <= 0) continue;
+      const int64_t single = axis.numbers > 1 && left < axis.numbers ? left : 0;
+      out.all += single > 0 ? single : 1;
+      out.single += single;
+    }
+  };
+  out.all = extent / axis.step * static_cast<int64_t>(axis.at.size());
+  if (extent % axis.step > 0) tail(extent % axis.step);
+  return out;
+}
+
+}  // namespace assay::model
