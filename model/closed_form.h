@@ -15,6 +15,8 @@ namespace assay::model {
 
 // Buffers are in the kernel's order: arguments, then staged copies. `iterations` counts whole
 // register tiles and leaves out copies' loops. Prefetches and branches are not counted.
+// Where lanes of a wave end inside a fragment, loads of an epilogue under their conditions count
+// with the others.
 lower::Counts closed_form(const ir::Program& p);
 
 }  // namespace assay::model

@@ -43,10 +43,6 @@ std::vector<int64_t> firsts(const ir::Fragment& f, bool rows, int per) {
   return {out.begin(), out.end()};
 }
 
-bool is_multiple(const ir::Program& p, int axis, int64_t step) {
-  return axis < 0 || p.graph.nodes[0].axes[static_cast<size_t>(axis)].extent % step == 0;
-}
-
 // Does a guard tell neighbours along an axis from each other?
 bool guards_along(const ir::Program& p, const ir::Read& r, int axis) {
   if (!r.guarded || axis < 0) return false;
@@ -101,6 +97,8 @@ OperandGrid grid_of_operand(const ir::Program& p, const lower::MatrixProduct& pr
   GridAxis& k = out.grid[static_cast<size_t>(product.k)];
   k.at = firsts(f, !left, held);
   k.numbers = held;
+  k.fragment = &f;
+  k.rows = !left;
   const int other = left ? product.m : product.n;
   if (other >= 0) out.grid[static_cast<size_t>(other)].at = firsts(f, left, held);
   return out;
@@ -117,40 +115,70 @@ bool has_closed_form(const ir::Program& p, const lower::MatrixProduct& product) 
     if (guards_along(p, r, product.k) || crosses_blocks(p, read, product.k)) return false;
     if (i.m > 1 && (guards_along(p, r, product.m) || guards_along(p, r, product.n))) return false;
   }
-  if (i.m == 1) return true;
-  if (!is_multiple(p, product.k, i.k)) return false;
-  return p.graph.nodes.size() == 1 ||
-         (is_multiple(p, product.m, i.m) && is_multiple(p, product.n, i.n));
+  return true;
 }
+
+namespace {
+
+// Which lanes hold number `item` of a register below `end`.
+std::vector<bool> lanes_inside(const GridAxis& axis, int item, int64_t end) {
+  const ir::TaskMapping& mapping = axis.fragment->mapping;
+  std::vector<bool> out;
+  for (int lane = 0; lane < mapping.workers(); ++lane) {
+    const ir::Task t = mapping.task(lane, item);
+    out.push_back((axis.rows ? t.row : t.col) < end);
+  }
+  return out;
+}
+
+// The numbers of the register at `at` that are loaded one by one where the fragment ends at `end`;
+// empty: the register is whole, or its numbers end together.
+std::vector<int64_t> single_numbers(const GridAxis& axis, int64_t at, int64_t end) {
+  const ir::TaskMapping& mapping = axis.fragment->mapping;
+  for (int item = 0; item < mapping.items(); item += static_cast<int>(axis.numbers)) {
+    const ir::Task t = mapping.task(0, item);
+    if ((axis.rows ? t.row : t.col) != at) continue;
+    std::vector<std::vector<bool>> inside;
+    for (int n = 0; n < axis.numbers; ++n) inside.push_back(lanes_inside(axis, item + n, end));
+    if (std::all_of(inside.begin(), inside.end(), [&](const auto& i) { return i == inside[0]; }))
+      return {};
+    std::vector<int64_t> out;
+    for (int64_t n = 0; n < axis.numbers; ++n) {
+      const std::vector<bool>& lanes = inside[static_cast<size_t>(n)];
+      if (std::find(lanes.begin(), lanes.end(), true) != lanes.end()) out.push_back(n);
+    }
+    return out;
+  }
+  return {};
+}
+
+}  // namespace
 
 void add_positions(const GridAxis& axis, int64_t from, int64_t extent,
                    std::vector<GridPosition>& to) {
   for (int64_t i = 0; i < extent; i += axis.step)
     for (const int64_t at : axis.at) {
-      const int64_t left = extent - i - at;
-      if (left <= 0) continue;
-      if (axis.numbers == 1)
-        to.push_back({from + i + at, axis.at.size() == 1 ? std::min(axis.step, left) : 1});
-      else if (left >= axis.numbers)
-        to.push_back({from + i + at, 1});
-      else
-        for (int64_t n = 0; n < left; ++n) to.push_back({from + i + at + n, 1});
+      const int64_t left = extent - i;
+      if (left <= at) continue;
+      std::vector<int64_t> single;
+      if (axis.numbers > 1 && left < axis.step) single = single_numbers(axis, at, left);
+      for (const int64_t n : single) to.push_back({from + i + at + n, 1});
+      if (single.empty())
+        to.push_back({from + i + at, axis.fragment == nullptr ? std::min(axis.step, left) : 1});
     }
 }
 
 PositionCount count_positions(const GridAxis& axis, int64_t extent) {
   PositionCount out;
-  const auto tail = [&](int64_t rest) {
-    for (const int64_t at : axis.at) {
-      const int64_t left = rest - at;
-      if (left <= 0) continue;
-      const int64_t single = axis.numbers > 1 && left < axis.numbers ? left : 0;
-      out.all += single > 0 ? single : 1;
-      out.single += single;
-    }
-  };
   out.all = extent / axis.step * static_cast<int64_t>(axis.at.size());
-  if (extent % axis.step > 0) tail(extent % axis.step);
+  const int64_t rest = extent % axis.step;
+  for (const int64_t at : axis.at) {
+    if (rest <= at) continue;
+    const auto single =
+        axis.numbers > 1 ? static_cast<int64_t>(single_numbers(axis, at, rest).size()) : 0;
+    out.all += std::max<int64_t>(1, single);
+    out.single += single;
+  }
   return out;
 }
 

@@ -14,6 +14,9 @@ struct GridAxis {
   int64_t step = 1;               // elements of one vector or fragment
   std::vector<int64_t> at = {0};  // its registers' first elements
   int64_t numbers = 1;            // of a register, along this axis
+  // Of an operand's reduction: the fragment whose lanes may lie beyond its end.
+  const ir::Fragment* fragment = nullptr;
+  bool rows = false;  // along its rows
 };
 using Grid = std::vector<GridAxis>;  // per axis of the anchor
 
@@ -34,16 +37,15 @@ struct OperandGrid {
 OperandGrid grid_of_operand(const ir::Program& p, const lower::MatrixProduct& product, int read,
                             const ir::Layout& layout, const std::vector<int64_t>& shape);
 
-// Is the kernel's count a product of positions? Not where numbers of one register have conditions
-// of their own, nor where lanes of a wave end inside a fragment and an epilogue reads more, which
-// compilers then load anew.
+// Is the kernel's count a product of positions? Not where guards tell numbers of one register from
+// each other.
 bool has_closed_form(const ir::Program& p, const lower::MatrixProduct& product);
 
 struct GridPosition {  // of a register, and the lanes in use along a vector
   int64_t first = 0, count = 1;
 };
-// Appends the positions in [from, from + extent). Numbers of a register that only reaches into it
-// come one by one.
+// Appends the positions in [from, from + extent). Where its end tells the numbers of a register
+// from each other, they come one by one.
 void add_positions(const GridAxis& axis, int64_t from, int64_t extent,
                    std::vector<GridPosition>& to);
 // How many these are, and how many of them are such single numbers.
