@@ -1,7 +1,7 @@
 // Generated kernels against a tuned library. Samples follow the order A B B A; each is at least 20
 // ms of work after a pause and one untimed call. `ratio` is the median of the paired ratios, ours
-// over peer in speed. Names are sgemm/<api>/<size>/<threads>; counters ratio, ratio_q1, ratio_q3,
-// GFLOPS, peer_GFLOPS.
+// over peer in speed. Names are <type>/<api>/<size>/<threads>; counters ratio, ratio_q1, ratio_q3,
+// GFLOPS, peer_GFLOPS. Sums of i8 are in i32; results of bf16 are bf16.
 //
 // Whole models: compare_models.py.
 //
@@ -35,8 +35,23 @@ double quantile(std::vector<double> v, double q) {
 
 void quiet_gap() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
-void sgemm(benchmark::State& state, Peer& peer, const std::string& api, int n, int threads) {
-  const std::unique_ptr<Ours> ours = Ours::matmul(api, n, threads);
+struct Product {
+  std::string api;
+  MatrixType type = MatrixType::f32;
+  int n = 0, threads = 0;
+};
+
+const char* name_of(MatrixType t) {
+  return t == MatrixType::f32 ? "f32" : t == MatrixType::bf16 ? "bf16" : "i8";
+}
+
+void product(benchmark::State& state, Peer& peer, const Product& p) {
+  const int n = p.n;
+  if (peer.product(p.type, n, p.threads, 0) < 0) {
+    state.SkipWithError("the library has no such product here");
+    return;
+  }
+  const std::unique_ptr<Ours> ours = Ours::matmul(p.api, name_of(p.type), n, p.threads);
   if (!ours) {
     state.SkipWithError("no program could be built");
     return;
@@ -48,7 +63,7 @@ void sgemm(benchmark::State& state, Peer& peer, const std::string& api, int n, i
   };
   const auto sample_peer = [&] {
     quiet_gap();
-    return peer.sgemm(n, threads, kSample);
+    return peer.product(p.type, n, p.threads, kSample);
   };
   for (auto _ : state) {
     for (int i = 0; i < kPairs / 2; ++i) {
@@ -75,18 +90,22 @@ void sgemm(benchmark::State& state, Peer& peer, const std::string& api, int n, i
 int main(int argc, char** argv) {
   assay::bench::Peer peer;  // before any thread exists
   std::fprintf(stderr, "peer: %s\n", peer.name().c_str());
-  const auto add = [&](const std::string& api, int n, int threads) {
+  using assay::bench::MatrixType;
+  const auto add = [&](const std::string& api, int n, int threads,
+                       MatrixType type = MatrixType::f32) {
+    const assay::bench::Product p{api, type, n, threads};
+    const std::string name = std::string(assay::bench::name_of(type)) + "/" + api + "/" +
+                             std::to_string(n) + "/" + std::to_string(threads);
     benchmark::RegisterBenchmark(
-        ("sgemm/" + api + "/" + std::to_string(n) + "/" + std::to_string(threads)).c_str(),
-        [&peer, api, n, threads](benchmark::State& s) {
-          assay::bench::sgemm(s, peer, api, n, threads);
-        })
+        name.c_str(), [&peer, p](benchmark::State& s) { assay::bench::product(s, peer, p); })
         ->Iterations(1)
         ->UseRealTime();
   };
   for (int threads : {1, 2})
     for (int n : {224, 448, 896, 1792, 2016, 256, 512, 1024, 2048, 509, 1021})
       add("cpp", n, threads);
+  for (const MatrixType type : {MatrixType::i8, MatrixType::bf16})
+    for (int n : {512, 1024, 2048, 509, 1021}) add("cpp", n, 2, type);
   for (int n : {448, 896, 1792, 2016, 512, 1024, 509, 1021}) add("opencl", n, 2);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

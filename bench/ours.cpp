@@ -7,6 +7,8 @@
 #include <random>
 #include <span>
 
+#include "ir/computed_type.h"
+#include "ir/element.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
 
@@ -30,12 +32,13 @@ hwdesc::Profile bench_profile(const std::string& api) {
 
 namespace {
 
-void fill_random(runtime::Module& m, runtime::BufferRange range, int64_t bytes) {
+void fill_random(runtime::Module& m, runtime::BufferRange range, const ir::PlanTensor& t) {
   std::mt19937 rng(7);
-  std::uniform_real_distribution<float> d(-1, 1);
-  std::vector<float> v(static_cast<size_t>(bytes) / sizeof(float));
-  for (float& x : v) x = d(rng);
-  m.write(range, std::as_bytes(std::span(v)));
+  const double most = ir::is_whole(t.dtype) ? 100 : 1;
+  std::uniform_real_distribution<double> d(-most, most);
+  std::vector<double> v(static_cast<size_t>(t.bytes / ir::bytes_of(t.dtype)));
+  for (double& x : v) x = d(rng);
+  m.write(range, ir::bytes_of_doubles(t.dtype, v));
 }
 
 }  // namespace
@@ -72,8 +75,9 @@ std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& oper
   const auto arena = out->module_->allocate(std::max<int64_t>(64, plan.arena_bytes));
   const auto weights = out->module_->allocate(std::max<int64_t>(64, plan.weights_bytes));
   if (!arena.ok() || !weights.ok()) return nullptr;
-  fill_random(*out->module_, {*arena, 0}, plan.arena_bytes);
-  fill_random(*out->module_, {*weights, 0}, plan.weights_bytes);
+  for (const ir::PlanTensor& t : plan.tensors)
+    fill_random(*out->module_, {t.kind == ir::TensorKind::constant ? *weights : *arena, t.offset},
+                t);
   for (const ir::Step& s : plan.steps) {
     runtime::Launch launch;
     launch.kernel = s.program;
@@ -88,9 +92,10 @@ std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& oper
   return out;
 }
 
-std::unique_ptr<Ours> Ours::matmul(const std::string& api, int n, int threads) {
+std::unique_ptr<Ours> Ours::matmul(const std::string& api, const std::string& type, int n,
+                                   int threads) {
   const std::string size = std::to_string(n);
-  return make(api, "matmul m=" + size + " n=" + size + " k=" + size, threads);
+  return make(api, "matmul m=" + size + " n=" + size + " k=" + size + " type=" + type, threads);
 }
 
 double Ours::seconds_per_call(double at_least) {
@@ -107,7 +112,7 @@ double Ours::seconds_per_call(double at_least) {
 
 std::string Ours::description() const {
   const ir::Program& p = compiled_.plan.programs[0];
-  std::string out;
+  std::string out = p.instruction.empty() ? "" : p.instruction + " ";
   for (const ir::TileLevel& t : p.tiles) {
     out += "[";
     for (size_t a = 0; a < t.extent.size(); ++a)

@@ -20,7 +20,8 @@ class Ours {  // invariant: a loaded module whose launches compute the operator
   // nullptr, with the reason on stderr: it can not be compiled.
   static std::unique_ptr<Ours> make(const std::string& api, const std::string& operator_text,
                                     int threads);
-  static std::unique_ptr<Ours> matmul(const std::string& api, int n, int threads);
+  static std::unique_ptr<Ours> matmul(const std::string& api, const std::string& type, int n,
+                                      int threads);
 
   double seconds_per_call(double at_least);
   double predicted_seconds() const { return compiled_.total.seconds; }

@@ -8,6 +8,8 @@
 
 namespace assay::bench {
 
+enum class MatrixType { f32, bf16, i8 };
+
 class Peer {  // invariant: a child process that answers one request at a time
  public:
   // Starts the child, before this process has threads.
@@ -16,9 +18,10 @@ class Peer {  // invariant: a child process that answers one request at a time
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // Seconds per call of C = A B, row-major float32, n x n x n, on `threads` threads: the mean over
-  // at least `seconds` of calls, after one untimed call. Negative: the library is absent.
-  double sgemm(int n, int threads, double seconds);
+  // Seconds per call of C = A B, n x n x n, on `threads` threads: the mean over at least `seconds`
+  // of calls, after one untimed call. f32: row-major. i8 (C in i32) and bf16: B is packed
+  // beforehand, as the library likes it. Negative: the library is absent, or has no such product.
+  double product(MatrixType type, int n, int threads, double seconds);
 
   std::string name() const;  // library and version
 

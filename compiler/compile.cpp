@@ -11,7 +11,9 @@
 #include "compiler/passes/pack_strided.h"
 #include "compiler/passes/place.h"
 #include "compiler/passes/schedule.h"
+#include "compiler/passes/shift_operands.h"
 #include "compiler/passes/split_reductions.h"
+#include "compiler/passes/store_wider.h"
 #include "compiler/passes/transpose_scores.h"
 #include "compiler/passes/unblock_narrow.h"
 #include "compiler/plan_builder.h"
@@ -63,12 +65,19 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
   graph = multiply_by_reciprocals(postpone_factors(std::move(graph)));
   graph = drop_unread(std::move(graph));
 
+  // Choose types: bytes that instructions multiply, numbers that loads need not convert.
+  const int64_t block = m.simt ? 1 : m.native_width;
+  const auto faster = [&](const LaidOut& a, const LaidOut& b) { return gains.faster(a, b); };
+  std::vector<ir::MatrixInstruction> instructions;
+  for (const model::MatrixRate& r : m.instructions) instructions.push_back(r.instruction);
+  graph = shift_operands(std::move(graph), instructions, block, faster);
+  if (!free_io) graph = store_wider(std::move(graph), block, faster);  // an operator is as it says
+
   // Split reductions, choose layouts. Vectors read the end of a row as padding, which the layout
   // holds, so rows are split before. Waves mask their last lanes and need no blocks, so layouts
   // are chosen before.
-  const auto faster = [&](const LaidOut& a, const LaidOut& b) { return gains.faster(a, b); };
   if (!m.simt) graph = split_reductions(graph, m.native_width, false, faster);
-  LaidOut laid = choose_layouts(std::move(graph), m.simt ? 1 : m.native_width, free_io);
+  LaidOut laid = choose_layouts(std::move(graph), block, free_io);
   if (m.simt) {
     laid = pack_strided_reads(
         std::move(laid), m.native_width,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -85,6 +86,7 @@ MatrixBody::MatrixBody(Lowering& s, const TileClass& tile, const Place& place)
     }
     accumulators_.push_back(std::move(all));
   }
+  if (product_.instruction.m == 1) order_accumulators();
 }
 
 // Per axis the distance of unrolled fragments or elements; 0: the axis is of the other kind.
@@ -226,13 +228,32 @@ ir::Value MatrixBody::register_value(const Operand& o, const Place& place,
   return packed;
 }
 
+std::vector<int64_t> MatrixBody::key_of(int read, const std::vector<int64_t>& offset) const {
+  std::vector<int64_t> key{read};
+  for (size_t a = 0; a < offset.size(); ++a)
+    key.push_back(reads_axis(s_.p, read, static_cast<int>(a)) ? offset[a] : 0);
+  return key;
+}
+
+// The operand with fewer fragments stays in registers, and those of the other follow each other, so
+// that few are alive at once.
+void MatrixBody::order_accumulators() {
+  const auto fragments = [&](int read) {
+    std::set<std::vector<int64_t>> out;
+    for (const Accumulator& c : accumulators_) out.insert(key_of(read, c.offset));
+    return out.size();
+  };
+  const int streamed = fragments(product_.a) > fragments(product_.b) ? product_.a : product_.b;
+  std::stable_sort(accumulators_.begin(), accumulators_.end(),
+                   [&](const Accumulator& x, const Accumulator& y) {
+                     return key_of(streamed, x.offset) < key_of(streamed, y.offset);
+                   });
+}
+
 const std::vector<int>& MatrixBody::fragment(const Operand& o, const Place& place,
                                              const std::vector<int64_t>& offset,
                                              const TileClass& tile, ir::Block& out) {
-  std::vector<int64_t> key{o.read};
-  for (size_t a = 0; a < offset.size(); ++a)
-    key.push_back(reads_axis(s_.p, o.read, static_cast<int>(a)) ? offset[a] : 0);
-  const auto [found, fresh] = loaded_.try_emplace(key);
+  const auto [found, fresh] = loaded_.try_emplace(key_of(o.read, offset));
   if (!fresh) return found->second;
   for (int r = 0; r < o.fragment.registers(); ++r) {
     ir::Value v = register_value(o, place, offset, tile, r, out);

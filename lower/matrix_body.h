@@ -53,6 +53,9 @@ class MatrixBody final : public TileBody {  // invariant: points_ are the regist
   void limit(const ir::Index& at, const std::vector<int64_t>& lanes, int64_t offset, int64_t extent,
              Inside& to) const;
   std::vector<int64_t> steps(const TileClass& tile, bool reduce) const;
+  // What tells a read's fragments from each other.
+  std::vector<int64_t> key_of(int read, const std::vector<int64_t>& offset) const;
+  void order_accumulators();
   // The registers of a fragment; loads them before their first use in a step.
   const std::vector<int>& fragment(const Operand& o, const Place& place,
                                    const std::vector<int64_t>& offset, const TileClass& tile,

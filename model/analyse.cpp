@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "ir/computed_type.h"
 #include "lower/early_loads.h"
 #include "lower/instruction.h"
 #include "lower/nest.h"
@@ -91,6 +92,7 @@ class ProgramWork {
 
   void count_operations() {
     const double lanes = shape_.lanes / whole_groups_;
+    w_.computed = ir::computed_in(p_.graph, p_.graph.nodes[0]);
     w_.operations = {counts_.fma * lanes, counts_.simple * lanes, counts_.divide * lanes,
                      counts_.math * lanes};
     const double computing =

@@ -63,10 +63,11 @@ struct LaunchWork {
   double groups = 1;
   double threads = 1;  // of a group
   double registers_per_thread = 0;
-  double scratch_bytes = 0;    // of a group
-  Operations operations;       // of a group
-  Products products;           // of a group
-  double instructions = 0;     // issued by the group's waves
+  double scratch_bytes = 0;             // of a group
+  Operations operations;                // of a group
+  ir::DType computed = ir::DType::f32;  // type of its multiply-adds
+  Products products;                    // of a group
+  double instructions = 0;              // issued by the group's waves
   double scratch_traffic = 0;  // bytes of scratchpad cycles that its loads and stores occupy
   double near_traffic = 0;     // bytes of cycles of the unit's nearest cache, in the same way
   double loads = 0;            // instructions of its waves that load or store

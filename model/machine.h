@@ -197,6 +197,8 @@ Result<Machine> prepare(const hwdesc::Target& target, const Scaled& scaled = {},
 // Multiply-adds per second of a unit on numbers of this type, accumulated in another: through the
 // lanes' pipes (`instruction` empty) or a matrix instruction. 0: it has none.
 double product_rate(const Machine& m, ir::DType type, const std::string& instruction);
+// What a multiply-add computed in another type costs, in those of f32; 1 where either is not known.
+double multiply_add_cost(const Machine& m, ir::DType computed);
 
 // The chip's own of that name; nullptr: it has none, or its rate is not known.
 const MatrixRate* matrix_rate(const Machine& m, const std::string& instruction);

@@ -26,6 +26,7 @@ class TypesResolver : Resolving {
       if (l.banks.width.known()) m_.bank_width = l.banks.width.value->v;
     }
     for (const hwdesc::ComputeOp& c : p_.compute) resolve_type(c);
+    if (product_rate(m_, ir::DType::i32, "") <= 0) resolve_whole_numbers();
     for (const hwdesc::Instruction& i : p_.instructions) resolve_instruction(i, described);
     m_.eager_launch = launch(api_.launch.eager, "eager");
     m_.stream_launch = launch(api_.launch.stream, "stream");
@@ -72,6 +73,28 @@ class TypesResolver : Resolving {
                            "compute.fma." + c.dtype, per_unit(pipe.per)},
                           energy("fma." + c.dtype)});
       return;
+    }
+  }
+
+  // Lanes without a multiply-add of i32 multiply, then add.
+  void resolve_whole_numbers() {
+    const auto op = [&](const char* name) -> const hwdesc::ComputeOp* {
+      for (const hwdesc::ComputeOp& c : p_.compute)
+        if (c.op == name && c.dtype == "i32" && c.mode.empty() && c.slots.known()) return &c;
+      return nullptr;
+    };
+    const hwdesc::ComputeOp *mul = op("mul"), *add = op("add");
+    if (mul == nullptr) return;
+    for (const hwdesc::Pipe& pipe : p_.pipes) {
+      if (pipe.name != mul->pipe || !pipe.rate.known()) continue;
+      const bool shared = add != nullptr && add->pipe == mul->pipe;
+      const double slots = mul->slots.value->v + (shared ? add->slots.value->v : 0);
+      const hwdesc::Rate& r = *pipe.rate.value;
+      m_.types.push_back({ir::DType::i32,
+                          {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
+                           spread_of(pipe.rate) + spread_of(mul->slots), false, "compute.mul.i32",
+                           per_unit(pipe.per)},
+                          {}});
     }
   }
 
@@ -136,6 +159,12 @@ double product_rate(const Machine& machine, ir::DType type, const std::string& i
   for (const TypeRate& t : machine.types)
     if (t.type == type) return t.multiply_adds.value;
   return 0;
+}
+
+double multiply_add_cost(const Machine& machine, ir::DType computed) {
+  const double usual = product_rate(machine, ir::DType::f32, ""),
+               own = product_rate(machine, computed, "");
+  return usual > 0 && own > 0 ? usual / own : 1;
 }
 
 double product_energy(const Machine& machine, ir::DType type, const std::string& instruction) {

@@ -177,7 +177,8 @@ class Pricing {
     const double rate = product_rate(m_, w_.products.type, w_.products.instruction);
     g.multiply_adds = rate > 0 ? w_.products.multiply_adds / rate : 0;
     const double lanes = m_.native_width;
-    g.multiply_adds += w_.operations.multiply_adds / (m_.fma_rate.value * lanes);
+    g.multiply_adds += w_.operations.multiply_adds * multiply_add_cost(m_, w_.computed) /
+                       (m_.fma_rate.value * lanes);
     const double simple = w_.operations.simple / (m_.alu_rate.value * lanes),
                  divisions = w_.operations.divisions / (m_.divide_rate.value * lanes),
                  functions = w_.operations.functions / (m_.math_rate.value * lanes);

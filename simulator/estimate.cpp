@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/computed_type.h"
 #include "model/closed_form.h"
 #include "model/conversions.h"
 #include "model/slp.h"
@@ -34,7 +35,8 @@ Estimator::Estimator(const ir::Program& p, const Machine& m, const CacheState& b
           p, model::with_conversions(p, counts != nullptr ? *counts : model::closed_form(p)),
           slp_lanes_)),
       share_(busiest_share(p, m)),
-      pipes_(m, width_, share_, model::seconds_of_instruction(m, p.instruction)) {
+      pipes_(m, width_, share_, model::seconds_of_instruction(m, p.instruction),
+             model::multiply_add_cost(m, ir::computed_in(p.graph, p.graph.nodes[0]))) {
   others_ = remote_lines(p, streams_, m, before, where);
   traffic_ = model::traffic(p, streams_, m, cached_fractions(p, streams_, m, before, where),
                             model::accessed_bytes(p, streams_, counts_, m.levels[0].line));

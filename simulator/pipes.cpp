@@ -64,8 +64,9 @@ double Pipes::arithmetic(double instructions, const Quantity& rate,
 
 double Pipes::busiest(const lower::Counts& counts, double moved_lanes) const {
   const std::array<std::pair<const std::string*, double>, 4> parts = {
-      {{&m_.fma_pipe, arithmetic(counts.fma, m_.fma_rate, m_.narrow_arithmetic, width_) +
-                          arithmetic(moved_lanes, m_.fma_rate, m_.narrow_arithmetic, 1)},
+      {{&m_.fma_pipe,
+        arithmetic(counts.fma * multiply_add_, m_.fma_rate, m_.narrow_arithmetic, width_) +
+            arithmetic(moved_lanes, m_.fma_rate, m_.narrow_arithmetic, 1)},
        {&m_.alu_pipe, arithmetic(counts.simple, m_.alu_rate, m_.narrow_arithmetic, width_)},
        {&m_.divide_pipe, arithmetic(counts.divide, m_.divide_rate, m_.narrow_divides, width_)},
        {&m_.math_pipe, arithmetic(counts.math, m_.math_rate, m_.narrow_math, width_)}}};

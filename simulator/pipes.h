@@ -11,9 +11,10 @@ namespace assay::simulator {
 class Pipes {  // invariant: refers to a machine that outlives it
  public:
   // `width`: lanes of the program's vectors; `share`: of the work, that the unit has; `matrix`: how
-  // long a unit takes for one of the program's matrix instructions, s.
-  Pipes(const model::Machine& m, int width, double share, double matrix)
-      : m_(m), width_(width), share_(share), matrix_seconds_(matrix) {}
+  // long a unit takes for one of the program's matrix instructions, s; `multiply_add`: what one
+  // costs in those of f32.
+  Pipes(const model::Machine& m, int width, double share, double matrix, double multiply_add)
+      : m_(m), width_(width), share_(share), matrix_seconds_(matrix), multiply_add_(multiply_add) {}
 
   // All of these return seconds.
   double at_rate(double instructions, const model::Quantity& rate) const;
@@ -41,6 +42,7 @@ class Pipes {  // invariant: refers to a machine that outlives it
   const int width_;
   const double share_;
   const double matrix_seconds_;
+  const double multiply_add_;
 };
 
 }  // namespace assay::simulator
