@@ -66,6 +66,20 @@ std::vector<double> scatter(const Fragment& f, Matrix m) {
 
 }  // namespace
 
+MatrixInstruction widened(const MatrixInstruction& i, int lanes) {
+  if (i.workers() > 1 || i.c.mapping.steps.empty() || lanes <= 1) return i;
+  using Kind = MappingStep::Kind;
+  MatrixInstruction out = i;
+  const auto around = [](Fragment& f, const MappingStep& step) {
+    f.mapping.steps.insert(f.mapping.steps.begin(), step);
+  };
+  around(out.a, {Kind::replicate, lanes, 1});
+  around(out.b, {Kind::spatial, 1, lanes});
+  around(out.c, {Kind::spatial, 1, lanes});
+  out.n *= lanes;
+  return out;
+}
+
 std::string print(const MatrixInstruction& i) {
   return fmt::format("{}: m {} n {} k {}; a {}; b {}; c {}", i.name, i.m, i.n, i.k, print(i.a),
                      print(i.b), print(i.c));

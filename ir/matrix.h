@@ -33,6 +33,14 @@ struct MatrixInstruction {
   int workers() const { return c.mapping.workers(); }
 };
 
+// Of one worker: every lane for itself, with a column of its own. `lanes` of them side by side, as
+// an outer product: they have the same a. Others are themselves.
+//
+// So one file serves waves of every width. Alternatives that were not taken: a file for each width
+// (the same text five times), a mapping step of unknown size (every use of a mapping would ask for
+// it), a spelling per number in each dialect (then the profile's rates could not name it).
+MatrixInstruction widened(const MatrixInstruction& i, int lanes);
+
 // All its fields, in one line.
 std::string print(const MatrixInstruction& i);
 

@@ -56,7 +56,7 @@ class Finder {
       : p_(p),
         anchor_(p.graph.nodes[0]),
         spatial_(ir::spatial_count(p.graph, anchor_)),
-        instruction_(known_instruction(p.instruction)->computes) {}
+        instruction_(ir::widened(known_instruction(p.instruction)->computes, p.vector_width)) {}
 
   Result<MatrixProduct> find() {
     MatrixProduct out{instruction_, 0, 1, -1, p_.vector_axis, -1};
@@ -147,7 +147,7 @@ class Finder {
   const ir::Program& p_;
   const ir::Node& anchor_;
   const int spatial_;
-  const ir::MatrixInstruction& instruction_;
+  const ir::MatrixInstruction instruction_;
   Diags diags_;
 };
 
@@ -227,8 +227,11 @@ void check_instruction(const ir::Program& p, const hwdesc::Target& target, Diags
     return fail(target.profile.name + " has no " + named,
                 has.empty() ? kWithout : "it has " + names_of(target.profile));
   const int threads = hwdesc::threads_of(target), lanes = known->computes.workers();
-  if (threads > 1 ? lanes != threads : !lies_in_vectors(known->computes))
-    return fail(named + " has fragments in " + std::to_string(lanes) + " lanes, which are not a " +
+  const bool fits =
+      threads > 1 ? lanes == 1 || lanes == threads : lanes > 1 && lies_in_vectors(known->computes);
+  if (!fits)
+    return fail(named + " has fragments in " + std::to_string(lanes) +
+                    (lanes == 1 ? " lane, which is not a " : " lanes, which are not a ") +
                     (threads > 1 ? "wave" : "vector") + " of " + target.profile.name,
                 kWithout);
   const auto& nodes = p.graph.nodes;

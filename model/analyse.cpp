@@ -112,7 +112,8 @@ class ProgramWork {
   }
 
   void count_products() {
-    const ir::MatrixInstruction& i = lower::known_instruction(p_.instruction)->computes;
+    const ir::MatrixInstruction i =
+        ir::widened(lower::known_instruction(p_.instruction)->computes, p_.vector_width);
     w_.products = {counts_.matrix / whole_groups_ * i.m * i.n * i.k, i.a.number, i.name};
     w_.matrix_chain = counts_.matrix / waves_ / fragments_of_tile(p_);
   }

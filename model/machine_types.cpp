@@ -121,7 +121,7 @@ class TypesResolver : Resolving {
     if (found == nullptr || !i.rate.known()) return;
     const hwdesc::Rate& r = *i.rate.value;
     m_.instructions.push_back(
-        {*found,
+        {ir::widened(*found, m_.native_width),
          {r.v * (r.clock.empty() ? 1 : matrix_ticks(r.clock)) * per_unit(i.per), spread_of(i.rate),
           false, "instructions." + i.use + ".rate", per_unit(i.per)},
          energy(name),

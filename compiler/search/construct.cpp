@@ -121,20 +121,19 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
   if (!ir::is_expression(s.anchor)) return kind_choices(s);
   const bool scratchpad = std::any_of(s.machine.levels.begin(), s.machine.levels.end(),
                                       [](const model::Level& l) { return l.is_scratchpad; });
-  if (s.machine.simt && printed) {
-    std::vector<Choice> all = wave_choices(s);
-    if (!scratchpad || !s.dense) return all;
-    for (std::vector<Choice> more : {scratchpad_choices(s, 1), fragment_choices(s)})
-      std::move(more.begin(), more.end(), std::back_inserter(all));
-    return all;
-  }
-  if (scratchpad && !printed) {  // of several workers, which vector code has not
-    std::vector<Choice> all = scratchpad_choices(s, s.machine.copies_overlap ? 2 : 1);
-    std::vector<Choice> more = fragment_choices(s);
+  const bool waves = s.machine.simt && printed;
+  // Of several workers, which vector code has not.
+  const bool groups = scratchpad && (waves ? s.dense : !printed);
+  if (!waves && !groups) return s.dense ? dense_choices(s) : plain_choices(s);
+  std::vector<Choice> all = waves ? wave_choices(s) : std::vector<Choice>{};
+  if (!groups) return all;
+  const auto add = [&](std::vector<Choice> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
-    return all;
-  }
-  return s.dense ? dense_choices(s) : plain_choices(s);
+  };
+  add(scratchpad_choices(s, !waves && s.machine.copies_overlap ? 2 : 1));
+  add(by_instructions(s, all));
+  add(fragment_choices(s));
+  return all;
 }
 
 Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target,

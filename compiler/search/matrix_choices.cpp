@@ -59,6 +59,17 @@ int row_axis(const Space& s, const Operands& of) {
   return out;
 }
 
+// Whether another instruction does the same on wider vectors.
+bool has_wider(const Space& s, const ir::MatrixInstruction& i) {
+  return std::any_of(s.machine.instructions.begin(), s.machine.instructions.end(),
+                     [&](const model::MatrixRate& r) {
+                       const ir::MatrixInstruction& other = r.instruction;
+                       return other.m == 1 && other.n > i.n && !other.c.mapping.steps.empty() &&
+                              other.a.number == i.a.number && other.b.number == i.b.number &&
+                              other.n <= s.machine.native_width;
+                     });
+}
+
 struct Fragments {
   const ir::MatrixInstruction& instruction;
   int m, n, k;  // axes
@@ -114,10 +125,14 @@ std::vector<Choice> by_instructions(const Space& s, const std::vector<Choice>& c
   std::vector<Choice> out;
   for (const model::MatrixRate& rate : s.machine.instructions) {
     const ir::MatrixInstruction& i = rate.instruction;
-    if (i.m != 1 || i.c.mapping.steps.empty()) continue;
+    if (i.m != 1 || i.c.mapping.steps.empty() || has_wider(s, i)) continue;
     for (Choice c : choices) {
       Operands of;
-      if (c.vector_width != i.n || !multiplies(s, i, c.vector_axis, of)) continue;
+      if (c.vector_width % i.n != 0 || !multiplies(s, i, c.vector_axis, of)) continue;
+      // As many vectors, since they are as many registers.
+      int64_t& columns = c.register_tile[static_cast<size_t>(c.vector_axis)];
+      if (columns % c.vector_width == 0) columns = columns / c.vector_width * i.n;
+      c.vector_width = i.n;
       c.depth_axis = deep_axis(s, of, i.k);
       if (c.depth_axis < 0) continue;
       c.depth = i.b.per_register();
@@ -134,7 +149,7 @@ std::vector<Choice> fragment_choices(const Space& s) {
   std::vector<Choice> out;
   for (const model::MatrixRate& rate : s.machine.instructions) {
     const ir::MatrixInstruction& i = rate.instruction;
-    if (i.c.mapping.steps.empty() || i.workers() != s.machine.native_width) continue;
+    if (i.m == 1 || i.c.mapping.steps.empty() || i.workers() != s.machine.native_width) continue;
     for (int n = 0; n < s.spatial; ++n) {
       Operands of;
       if (s.is_batch_axis(n) || s.extent(n) < i.n || !multiplies(s, i, n, of)) continue;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/passes/rewrite.h"
+#include "lower/instruction.h"
 #include "lower/nest.h"
 
 namespace assay::compiler {
@@ -263,7 +264,9 @@ ir::Layout fragment_layout(const Space& s, const Choice& c, const ir::Read& r) {
 // The layout of a staged copy: panels of the vector axis' tile if the operand depends on that axis,
 // else row-major.
 ir::Layout staged_layout(const Space& s, const Choice& c, const ir::Read& r) {
-  if (!c.instruction.empty() && s.machine.simt) return fragment_layout(s, c, r);
+  const lower::KnownInstruction* fragments = lower::known_instruction(c.instruction);
+  if (fragments != nullptr && fragments->computes.m > 1 && s.machine.simt)
+    return fragment_layout(s, c, r);
   const int dim = sole_dim(r, c.vector_axis), deep = sole_dim(r, c.depth_axis);
   const int rank = static_cast<int>(r.index.size());
   if (dim < 0) return ir::row_major(rank);

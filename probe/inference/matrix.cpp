@@ -19,11 +19,13 @@ void infer_matrix(const Observations& all, const Known& known, Profile& to) {
   std::set<std::string> names;
   for (const Observation& o : all.points)
     if (o.experiment == "matrix") names.insert(o.what);
+  int widest = 1;  // the lanes of instructions of single lanes
+  for (const LaneRate& r : lane_rates(all)) widest = std::max(widest, r.lanes);
   const std::string tick = known.clock_hz > 0 ? kCore : "";
   for (const std::string& name : names) {
     const auto found = codegen::find_instruction(name);
     if (!found.ok()) continue;
-    const ir::MatrixInstruction& i = found->computes;
+    const ir::MatrixInstruction i = ir::widened(found->computes, widest);
     std::optional<Summary> best;
     int chains = 0;
     for (const int c : kMatrixChains)

@@ -93,12 +93,15 @@ void add_abilities(const runtime::DeviceInfo& info, KernelShape& shape) {
     if (ir::bytes_of(i->computes.c.element) != kWord) continue;
     // Programs use vectors of the widest lanes alone.
     const int lanes = i->computes.workers();
-    const bool fits =
-        shape.threads
-            ? std::find(shape.lanes.begin(), shape.lanes.end(), lanes) != shape.lanes.end()
-            : !shape.lanes.empty() &&
-                  lanes == *std::max_element(shape.lanes.begin(), shape.lanes.end());
-    if (fits) shape.matrix.push_back(i->computes);
+    if (shape.lanes.empty()) continue;
+    const int widest = *std::max_element(shape.lanes.begin(), shape.lanes.end());
+    const bool fits = shape.threads ? std::find(shape.lanes.begin(), shape.lanes.end(), lanes) !=
+                                          shape.lanes.end()
+                                    : lanes > 1 && lanes == widest;
+    if (lanes == 1 && shape.threads)
+      shape.matrix.push_back(ir::widened(i->computes, widest));
+    else if (fits)
+      shape.matrix.push_back(i->computes);
   }
 }
 

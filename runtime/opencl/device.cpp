@@ -49,6 +49,14 @@ int wave_of(const Api& api, const Place& at) {
   return status == CL_SUCCESS ? static_cast<int>(lanes) : 0;
 }
 
+// Of AMD's devices, whose name is "gfx1100:sramecc-": "gfx1100", and of four digits "gfx11". Else
+// "".
+std::string architecture_in(const std::string& name) {
+  if (!name.starts_with("gfx")) return "";
+  const std::string own = name.substr(0, name.find(':'));
+  return own.size() > 6 ? own + " " + own.substr(0, own.size() - 2) : own;
+}
+
 DeviceInfo describe(const Api& api, const Place& at, size_t number) {
   DeviceInfo d;
   d.id = fmt::format("opencl:{}", number);
@@ -79,6 +87,8 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
        std::to_string(number_of<size_t>(api, at.device, CL_DEVICE_IMAGE2D_MAX_HEIGHT))},
       {"image_outside", "CLK_ADDRESS_NONE, undefined in OpenCL"},
       {"extensions", text_of(api, at.device, CL_DEVICE_EXTENSIONS)}};
+  if (const std::string own = architecture_in(d.name); !own.empty())
+    d.facts.emplace_back("architecture", own);
   const auto mhz = number_of<cl_uint>(api, at.device, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   d.facts.emplace_back("clock_mhz", std::to_string(mhz));
   d.facts.emplace_back(

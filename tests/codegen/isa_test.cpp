@@ -79,7 +79,7 @@ TEST(Isa, every_instruction_of_a_profile_has_shape_and_types) {
       const auto i = find_instruction(use.use.substr(4));
       ASSERT_TRUE(i.ok()) << e.name << ": " << render(i.diags());
       const ir::MatrixInstruction& c = i->computes;
-      EXPECT_GE(c.m * c.n * c.k, 8) << c.name;
+      EXPECT_GT(c.m * c.n * c.k, i->has_lanes() ? c.workers() : 15) << c.name;
       EXPECT_EQ(ir::is_integer(c.a.number), ir::is_integer(c.c.number)) << c.name;
       EXPECT_GE(ir::bytes_of(c.c.number), ir::bytes_of(c.a.number)) << c.name;
       EXPECT_TRUE(use.rate.known()) << e.name << ": " << c.name;
@@ -195,10 +195,18 @@ struct Outer {
   static Place c(int, int n, int) { return {n, 0, 0}; }
 };
 
-enum class Family { mma, mfma, mmla, outer };
+// 16 x 16 in a wave of 32, as AMD publishes it of RDNA 3: both halves have the same rows of a and
+// columns of b; a register of d is two rows.
+struct Wmma {
+  static Place a(int row, int k, int per, int half) { return {row + 16 * half, k / per, k % per}; }
+  static Place c(int row, int n, int) { return {n + 16 * (row % 2), row / 2, 0}; }
+};
+
+enum class Family { mma, mfma, mmla, wmma, outer };
 Family family_of(const std::string& name) {
   if (name.find(".mma.") != std::string::npos) return Family::mma;
   if (name.find(".mfma.") != std::string::npos) return Family::mfma;
+  if (name.find(".wmma.") != std::string::npos) return Family::wmma;
   return name.find("mmla.") != std::string::npos ? Family::mmla : Family::outer;
 }
 
@@ -212,25 +220,29 @@ std::vector<Place> places_of_a(const ir::MatrixInstruction& i, int row, int k) {
       return {Mfma{i.k / 2}.a(row, k, per)};
     case Family::mmla:
       return {Mmla::a(row, k, per)};
+    case Family::wmma:
+      return {Wmma::a(row, k, per, 0), Wmma::a(row, k, per, 1)};
     case Family::outer:
       for (int l = 0; l < i.workers(); ++l) all.push_back({l, 0, k});
   }
   return all;
 }
 
-Place place_of_b(const ir::MatrixInstruction& i, int k, int n) {
+std::vector<Place> places_of_b(const ir::MatrixInstruction& i, int k, int n) {
   const int per = i.b.per_register();
   switch (family_of(i.name)) {
     case Family::mma:
-      return Mma::b(k, n, per);
+      return {Mma::b(k, n, per)};
     case Family::mfma:
-      return Mfma{i.k / 2}.b(k, n, per);
+      return {Mfma{i.k / 2}.b(k, n, per)};
     case Family::mmla:
-      return Mmla::b(k, n, per);
+      return {Mmla::b(k, n, per)};
+    case Family::wmma:
+      return {Wmma::a(n, k, per, 0), Wmma::a(n, k, per, 1)};
     case Family::outer:
       break;
   }
-  return Outer::b(k, n, per);
+  return {Outer::b(k, n, per)};
 }
 
 Place place_of_c(const ir::MatrixInstruction& i, int row, int n) {
@@ -242,6 +254,8 @@ Place place_of_c(const ir::MatrixInstruction& i, int row, int n) {
       return Mfma::c(row, n, per);
     case Family::mmla:
       return Mmla::c(row, n, per);
+    case Family::wmma:
+      return Wmma::c(row, n, per);
     case Family::outer:
       break;
   }
@@ -300,8 +314,10 @@ TEST(Isa, instructions_multiply_matrices) {
         for (const Place& p : places_of_a(i, row, k)) put(data[0], i.a, lanes, p, v);
       }
     for (int k = 0; k < i.k; ++k)
-      for (int n = 0; n < i.n; ++n)
-        put(data[1], i.b, lanes, place_of_b(i, k, n), b[{k, n}] = any_number(i.b, rng));
+      for (int n = 0; n < i.n; ++n) {
+        const double v = b[{k, n}] = any_number(i.b, rng);
+        for (const Place& p : places_of_b(i, k, n)) put(data[1], i.b, lanes, p, v);
+      }
     for (int row = 0; row < i.m; ++row)
       for (int n = 0; n < i.n; ++n)
         put(data[2], i.c, lanes, place_of_c(i, row, n), c[{row, n}] = any_number(i.c, rng));
@@ -319,7 +335,38 @@ TEST(Isa, instructions_multiply_matrices) {
       }
     checked.insert(family_of(name));
   }
-  EXPECT_EQ(checked.size(), 4U);
+  EXPECT_EQ(checked.size(), 5U);
+}
+
+// A wave of any width: lane l has column l, and all have the same row.
+TEST(Isa, a_fragment_of_a_single_lane_is_widened_to_waves) {
+  std::mt19937 rng(5);
+  const ir::MatrixInstruction one = find_instruction("lane.dot.m1n1k4.i8.i32")->computes;
+  EXPECT_EQ(one.workers(), 1);
+  EXPECT_EQ(ir::widened(one, 1), one);
+  const ir::MatrixInstruction mma = find_instruction("sm80.mma.m16n8k16.f16.f32")->computes;
+  EXPECT_EQ(ir::widened(mma, 64), mma);
+  for (const int lanes : {2, 7, 32}) {
+    const ir::MatrixInstruction i = ir::widened(one, lanes);
+    EXPECT_EQ(i.n, lanes);
+    EXPECT_EQ(i.workers(), lanes);
+    std::vector<std::vector<double>> data(4, std::vector<double>(static_cast<size_t>(lanes), 0));
+    std::vector<double> expected(static_cast<size_t>(lanes), 0);
+    std::vector<double> row(4);
+    for (double& v : row) v = any_number(one.a, rng);
+    for (int l = 0; l < lanes; ++l) {
+      const auto lane = static_cast<size_t>(l);
+      expected[lane] = data[2][lane] = any_number(one.c, rng);
+      for (int k = 0; k < 4; ++k) {
+        const double v = any_number(one.b, rng);
+        put(data[0], i.a, lanes, {l, 0, k}, row[static_cast<size_t>(k)]);
+        put(data[1], i.b, lanes, {l, 0, k}, v);
+        expected[lane] += row[static_cast<size_t>(k)] * v;
+      }
+    }
+    ASSERT_TRUE(interpret(single(i), data).ok());
+    EXPECT_EQ(data[3], expected);
+  }
 }
 
 TEST(Isa, a_kernel_is_printed_if_its_file_has_the_text) {

@@ -83,7 +83,8 @@ TEST(Packed, is_printed_or_refused_by_name) {
                                                 HasSubstr("inserted<1, bf16x2x16, bf16x16>(")));
   EXPECT_THAT(printed_in(lanes, "cpp"),
               HasSubstr("lanes have addresses and conditions of their own"));
-  EXPECT_THAT(printed_in(vectors, "opencl"), HasSubstr("'load_packed'"));
+  EXPECT_THAT(printed_in(vectors, "opencl"), HasSubstr("can not spell vectors of 32 lanes"));
+  EXPECT_THAT(printed_in(vectors, "glsl"), HasSubstr("'load_packed'"));
 }
 
 // A load of both numbers needs an address that is a multiple of both.

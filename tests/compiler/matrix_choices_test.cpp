@@ -4,6 +4,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/search/construct.h"
+#include "hwdesc/library.h"
 #include "lower/legal.h"
 #include "tests/lower/matrix_programs.h"
 #include "tests/lower/problems.h"
@@ -73,6 +74,57 @@ TEST(MatrixChoices, NeighboursOfARegisterLieTogether) {
   ASSERT_EQ(chosen.instruction, kDot);
   ASSERT_TRUE(chosen.staging.empty());
   EXPECT_EQ(chosen.layouts[1].dims.back(), (ir::PhysicalDim{0, 1, 2})) << ir::print_program(chosen);
+}
+
+// Of half the width of the chip's widest vectors, where no wider instruction does the same.
+TEST(MatrixChoices, NarrowerVectorsAreUsedForTheirInstruction) {
+  constexpr const char* kNarrow = "arm.bfdot.m1n4k2.bf16.f32";
+  hwdesc::Target target = with_rate(small_cpu(8, 2), kNarrow, 256);
+  hwdesc::LaneMode mode;
+  mode.width.value = hwdesc::Count{4};
+  target.profile.execution.lanes.modes.push_back(mode);
+  const compiler::Problem p = product("matmul m=64 n=96 k=128 type=bf16");
+  const ir::Program chosen = choose(p, target).best.front().program;
+  EXPECT_EQ(chosen.instruction, kNarrow);
+  EXPECT_EQ(chosen.vector_width, 4);
+  EXPECT_EQ(render(lower::legal(chosen, target)), "");
+  const hwdesc::Target both = with_rate(with_rate(small_cpu(16, 2), kNarrow, 256), kDot, 256);
+  EXPECT_EQ(choose(p, both).best.front().program.instruction, kDot);
+}
+
+struct OfChip {
+  const char* profile;
+  const char* type;
+  const char* instruction;
+};
+
+// Of its first api, with that one's language where the library has it.
+hwdesc::Target chip(const char* name) {
+  const auto profile = hwdesc::load_from_library(name);
+  if (!profile.ok()) throw std::runtime_error(render(profile.diags()));
+  std::string_view dialect;
+  for (const hwdesc::LibraryEntry& e : hwdesc::library())
+    if (e.kind == hwdesc::LibraryKind::dialect && e.name == profile->apis[0].dialect)
+      dialect = e.text;
+  const auto target = hwdesc::select_target(*profile, "", dialect);
+  if (!target.ok()) throw std::runtime_error(render(target.diags()));
+  return *target;
+}
+
+// As their makers state the rates.
+TEST(MatrixChoices, ChipsOfTheLibraryUseTheirInstructions) {
+  for (const OfChip& c : {OfChip{"nvidia/p4", "i8", "lane.dot.m1n1k4.i8.i32"},
+                          {"nvidia/p4", "f16", ""},
+                          {"arm/graviton3", "i8", "arm.sdot.m1n4k4.i8.i32"},
+                          {"arm/graviton3", "bf16", "arm.bfdot.m1n4k2.bf16.f32"},
+                          {"amd/mi210", "f16", "gfx90a.mfma.f32.32x32x8.f16"},
+                          {"amd/mi210", "bf16", "gfx90a.mfma.f32.32x32x8.bf16"}}) {
+    const hwdesc::Target target = chip(c.profile);
+    const compiler::Problem p = product(std::string("matmul m=1024 n=2048 k=512 type=") + c.type);
+    const ir::Program chosen = choose(p, target).best.front().program;
+    EXPECT_EQ(chosen.instruction, c.instruction) << c.profile << "\n" << ir::print_program(chosen);
+    EXPECT_EQ(render(lower::legal(chosen, target)), "");
+  }
 }
 
 TEST(MatrixChoices, WavesHoldFragmentsOfStagedTiles) {

@@ -200,8 +200,10 @@ hwdesc::Target with_instruction(hwdesc::Target target, const std::string& name) 
 
 ir::Program random_matrix_program(const std::string& instruction, const hwdesc::Target& target,
                                   std::mt19937& rng) {
-  const ir::MatrixInstruction& i = lower::known_instruction(instruction)->computes;
-  const bool waves = hwdesc::threads_of(target) > 1;
+  const int threads = hwdesc::threads_of(target);
+  const ir::MatrixInstruction i =
+      ir::widened(lower::known_instruction(instruction)->computes, threads);
+  const bool waves = threads > 1;
   std::string last;
   for (int tries = 0; tries < 1000; ++tries) {
     const Drawn drawn = draw_graph(i, rng);

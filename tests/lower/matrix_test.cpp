@@ -147,6 +147,32 @@ TEST(Matrix, ClosedFormsEqualTheCountOfTheKernel) {
   }
 }
 
+TEST(Matrix, FragmentsOfASingleLaneFitWavesOfAnyWidth) {
+  unsigned seed = 20;
+  for (const int wave : {4, 16, 32, 64}) {
+    const Seen seen = check("lane.dot.m1n1k4.i8.i32", small_gpu(wave), 80, ++seed);
+    if (HasFailure()) return;
+    EXPECT_GT(seen.staged, 5) << wave;
+    EXPECT_GT(seen.workers, 3) << wave;
+  }
+  check("lane.dot.m1n1k4.u8.i32", small_gpu(16), 80, ++seed);
+}
+
+TEST(Matrix, RandomProductsOfWavesOfAmdComputeWhatTheReferenceComputes) {
+  unsigned seed = 40;
+  for (const auto& [name, wave] : {std::pair{"gfx90a.mfma.f32.32x32x8.bf16", 64},
+                                   {"gfx908.mfma.f32.32x32x4.bf16", 64},
+                                   {"gfx942.mfma.f32.32x32x8.f16", 64},
+                                   {"gfx90a.mfma.f32.32x32x2.f32", 64},
+                                   {"gfx942.mfma.i32.32x32x16.i8", 64},
+                                   {"gfx11.wmma.m16n16k16.f16.f32", 32},
+                                   {"gfx11.wmma.m16n16k16.i8.i32", 32}}) {
+    const Seen seen = check(name, small_gpu(wave), 40, ++seed);
+    if (HasFailure()) return;
+    EXPECT_GT(seen.lanes, 25) << name;
+  }
+}
+
 // c[m, n] = a[m, k] b[k, n] of bf16, in fragments of 2 x 2.
 ir::Program product() {
   const Result<ir::Program> p = ir::parse_program(R"yaml(schema: assay/program/1
@@ -213,6 +239,14 @@ TEST(Matrix, WhatNoFragmentsFitIsRefusedWithTheReason) {
   EXPECT_THAT(
       refusal(with_instruction(small_cpu(16, 1), product().instruction), [](ir::Program&) {}),
       HasSubstr("which are not a vector of small-cpu"));
+  const std::string lane = "lane.dot.m1n1k4.i8.i32";
+  EXPECT_THAT(refusal(with_instruction(small_cpu(32, 1), lane),
+                      [&](ir::Program& p) {
+                        p.instruction = lane;
+                        p.graph.tensors[0].dtype = p.graph.tensors[1].dtype = ir::DType::i8;
+                        p.graph.tensors[2].dtype = ir::DType::i32;
+                      }),
+              HasSubstr("has fragments in 1 lane, which is not a vector of small-cpu"));
   hwdesc::Target other = gpu;
   other.dialect.known = true;
   other.dialect.name = "opencl";

@@ -20,7 +20,8 @@ constexpr int kPrograms = 200;
 constexpr int kArchitectures[] = {80, 90};
 constexpr int64_t kPredicates = 16;  // spilled at edges: a thread has seven
 constexpr const char* kInstructions[] = {"sm80.mma.m16n8k16.bf16.f32", "sm80.mma.m16n8k16.f16.f32",
-                                         "sm80.mma.m16n8k8.tf32.f32", "sm80.mma.m16n8k32.i8.i32"};
+                                         "sm80.mma.m16n8k8.tf32.f32",  "sm80.mma.m16n8k32.i8.i32",
+                                         "lane.dot.m1n1k4.i8.i32",     "lane.dot.m1n1k4.u8.i32"};
 
 class NvrtcMatrix : public ::testing::Test {
  protected:
@@ -43,7 +44,7 @@ class NvrtcMatrix : public ::testing::Test {
     ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
     const auto text = codegen::render(std::vector{*kernel}, dialect_, 32);
     ASSERT_TRUE(text.ok()) << render(text.diags());
-    EXPECT_THAT(*text, HasSubstr("mma.sync.aligned"));
+    EXPECT_THAT(*text, AnyOf(HasSubstr("mma.sync.aligned"), HasSubstr("__dp4a(")));
     for (const int architecture : kArchitectures) {
       const auto made = compiler_->compile(*text, architecture);
       ASSERT_TRUE(made.ok()) << render(made.diags()) << ir::print_program(p) << *text;
