@@ -93,7 +93,9 @@ void declare_estimate(console::Options& options, EstimateWords& r) {
                   "library: as a vendor's; assay: own programs (default where printable)")
       .type_name("WHOSE")
       .one_of({"library", "assay"});
-  options.add_option("--type", r.type, "of operators without `type=`: f64 f32 f16 bf16 i8")
+  options
+      .add_option("--type", r.type,
+                  "of operators without `type=`: f64 f32 f16 bf16 f8e4m3 f8e5m2 i8")
       .type_name("TYPE");
   options
       .add_option("--launch", r.launch,

@@ -82,7 +82,8 @@ Result<std::string> take_type(std::string& text) {
       return error("parameter 'type' is given twice");
     } else {
       type = word.substr(5);
-      if (type.empty()) return error("'type=' names no type", "types: f64 f32 f16 bf16 i8");
+      if (type.empty())
+        return error("'type=' names no type", "types: f64 f32 f16 bf16 f8e4m3 f8e5m2 i8");
     }
   }
   text = rest;
@@ -124,11 +125,11 @@ std::vector<std::string> operator_names() {
 Diags give_type(ir::Graph& g, const std::string& type) {
   const std::optional<ir::DType> dtype = ir::parse_dtype(type);
   using D = ir::DType;
-  if (!dtype || (*dtype != D::f32 && *dtype != D::f64 && *dtype != D::f16 && *dtype != D::bf16 &&
-                 *dtype != D::i8))
-    return {error("unknown type '" + type + "'", "types: f64 f32 f16 bf16 i8")};
+  if (!dtype ||
+      (*dtype != D::f32 && *dtype != D::f64 && !ir::is_small_float(*dtype) && *dtype != D::i8))
+    return {error("unknown type '" + type + "'", "types: f64 f32 f16 bf16 f8e4m3 f8e5m2 i8")};
   if (*dtype == D::f32) return {};
-  const bool narrows = *dtype == D::f16 || *dtype == D::bf16;
+  const bool narrows = ir::is_small_float(*dtype);
   const std::vector<char> kept = ir::positions_of(g);
   std::map<int, int> narrowed;  // constants
   for (size_t i = 0; i < g.tensors.size(); ++i) {

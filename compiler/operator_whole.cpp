@@ -43,7 +43,7 @@ Diags sum_in_i32(ir::Graph& g) {
     if (ir::computed_in(g, n) != D::i32)
       out.push_back(error(
           g.name + " has no form of type i8: node " + n.name + " is not computed in whole numbers",
-          "types: f32 f16 bf16"));
+          "types: f32 f16 bf16 f8e4m3 f8e5m2"));
   }
   return out;
 }

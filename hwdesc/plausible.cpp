@@ -89,8 +89,8 @@ class MemoryOrder {  // invariant: refers to a profile that outlives it
 // Elements that one 4-byte lane holds; nullopt: no such type is known.
 std::optional<double> per_lane(const std::string& dtype) {
   static constexpr std::pair<const char*, double> kTypes[] = {
-      {"f64", 1}, {"f32", 1},  {"i32", 1}, {"u32", 1}, {"tf32", 1}, {"i64", 1},
-      {"f16", 2}, {"bf16", 2}, {"i16", 2}, {"i8", 4},  {"u8", 4},   {"fp8", 4}};
+      {"f64", 1},  {"f32", 1}, {"i32", 1}, {"u32", 1}, {"tf32", 1},   {"i64", 1},   {"f16", 2},
+      {"bf16", 2}, {"i16", 2}, {"i8", 4},  {"u8", 4},  {"f8e4m3", 4}, {"f8e5m2", 4}};
   for (const auto& [name, elements] : kTypes)
     if (dtype == name) return elements;
   return std::nullopt;

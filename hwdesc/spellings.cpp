@@ -194,6 +194,8 @@ constexpr Row kWords[] = {
     {"dtype", "tf32", "an entry of `instructions` (tf32 is how a matrix instruction reads f32)"},
     {"dtype", "fp16 float16 half h", "f16"},
     {"dtype", "bfloat16 bfp16", "bf16"},
+    {"dtype", "e4m3 e4m3fn fp8e4m3 float8e4m3fn", "f8e4m3"},
+    {"dtype", "e5m2 fp8e5m2 float8e5m2", "f8e5m2"},
     {"dtype", "int8 s8 char", "i8"},
     {"dtype", "int16 s16 short", "i16"},
     {"dtype", "int32 s32 int", "i32"},

@@ -17,7 +17,7 @@ DType computed_in(const Graph& g, const Node& n);
 bool is_whole(DType t);  // i8, u8, i32
 
 // Whether the value of node `n` in a register is what its output tensor holds, up to the digits
-// that f16 and bf16 have less. A whole number computed in f32, or stored in 8 bits, is rounded and
+// that small floats have less. A whole number computed in f32, or stored in 8 bits, is rounded and
 // saturates.
 bool keeps_value(const Graph& g, const Node& n);
 

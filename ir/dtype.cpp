@@ -15,7 +15,7 @@ struct Row {
   int numbers = 1;
 };
 
-constexpr std::array<Row, 11> kTypes = {{{DType::f32, 4, "f32", DType::f32},
+constexpr std::array<Row, 13> kTypes = {{{DType::f32, 4, "f32", DType::f32},
                                          {DType::f64, 8, "f64", DType::f64},
                                          {DType::f16, 2, "f16", DType::f16},
                                          {DType::bf16, 2, "bf16", DType::bf16},
@@ -24,6 +24,8 @@ constexpr std::array<Row, 11> kTypes = {{{DType::f32, 4, "f32", DType::f32},
                                          {DType::i32, 4, "i32", DType::i32},
                                          {DType::i64, 8, "i64", DType::i64},
                                          {DType::boolean, 1, "bool", DType::boolean},
+                                         {DType::f8e4m3, 1, "f8e4m3", DType::f8e4m3},
+                                         {DType::f8e5m2, 1, "f8e5m2", DType::f8e5m2},
                                          {DType::f16x2, 4, "f16x2", DType::f16, 2},
                                          {DType::bf16x2, 4, "bf16x2", DType::bf16, 2}}};
 
@@ -39,10 +41,15 @@ int bytes_of(DType t) { return row_of(t).bytes; }
 int numbers_in(DType t) { return row_of(t).numbers; }
 DType number_type(DType t) { return row_of(t).number; }
 
+bool is_float8(DType t) { return t == DType::f8e4m3 || t == DType::f8e5m2; }
+bool is_small_float(DType t) { return t == DType::f16 || t == DType::bf16 || is_float8(t); }
+
 DType accumulation_of(DType t) {
   switch (t) {
     case DType::f16:
     case DType::bf16:
+    case DType::f8e4m3:
+    case DType::f8e5m2:
       return DType::f32;
     case DType::i8:
     case DType::u8:
@@ -56,6 +63,8 @@ bool converts(DType stored, DType computed) {
   switch (stored) {
     case DType::f16:
     case DType::bf16:
+    case DType::f8e4m3:
+    case DType::f8e5m2:
     case DType::i32:
       return computed == DType::f32;
     case DType::i8:
@@ -67,7 +76,7 @@ bool converts(DType stored, DType computed) {
 }
 
 bool packs(DType packed, DType number) {
-  if (packed == DType::i32) return number == DType::i8 || number == DType::u8;
+  if (packed == DType::i32) return bytes_of(number) == 1 && number != DType::boolean;
   return numbers_in(packed) > 1 && number_type(packed) == number;
 }
 

@@ -1,5 +1,6 @@
 #include "ir/element.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -61,6 +62,37 @@ uint16_t double_to_bf16(double value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+// Floats of 8 bits: `digits` of the fraction, exponents from `low` on.
+struct Float8 {
+  int digits, low;
+  double largest;
+};
+constexpr Float8 kE4m3{3, -6, 448}, kE5m2{2, -14, 57344};
+
+double float8_to_double(const Float8& f, uint8_t bits) {
+  const int ones = 1 << f.digits, fraction = bits % ones, exponent = (bits & 0x7f) / ones;
+  double magnitude = exponent == 0 ? std::ldexp(fraction, f.low - f.digits)
+                                   : std::ldexp(fraction + ones, exponent - 1 + f.low - f.digits);
+  if (magnitude > f.largest)
+    magnitude = f.digits == kE5m2.digits && fraction == 0
+                    ? std::numeric_limits<double>::infinity()
+                    : std::numeric_limits<double>::quiet_NaN();
+  return (bits >> 7) != 0 ? -magnitude : magnitude;
+}
+
+uint8_t double_to_float8(const Float8& f, double value) {
+  const int sign = std::signbit(value) ? 0x80 : 0;
+  if (std::isnan(value)) return static_cast<uint8_t>(sign | 0x7f);
+  const double magnitude = std::min(std::fabs(value), f.largest);
+  if (magnitude == 0) return static_cast<uint8_t>(sign);
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);                     // magnitude = g * 2^exponent, g in [0.5, 1)
+  const int above = std::max(exponent - 1 - f.low, 0);  // 0: of denormals, too
+  const int units =
+      static_cast<int>(std::nearbyint(std::ldexp(magnitude, f.digits - f.low - above)));
+  return static_cast<uint8_t>(sign | ((above << f.digits) + units));
+}
+
 template <class T>
 T saturate(double value) {
   if (std::isnan(value)) return 0;
@@ -88,6 +120,10 @@ double load_element(DType t, const std::byte* at) {
       return half_to_double(load<uint16_t>(at));
     case DType::bf16:
       return static_cast<double>(std::bit_cast<float>(uint32_t{load<uint16_t>(at)} << 16));
+    case DType::f8e4m3:
+      return float8_to_double(kE4m3, load<uint8_t>(at));
+    case DType::f8e5m2:
+      return float8_to_double(kE5m2, load<uint8_t>(at));
     case DType::f16x2:
     case DType::bf16x2:
       return static_cast<double>(load<uint32_t>(at));
@@ -106,6 +142,10 @@ void store_element(DType t, std::byte* at, double value) {
       return store(at, double_to_half(value));
     case DType::bf16:
       return store(at, double_to_bf16(value));
+    case DType::f8e4m3:
+      return store(at, double_to_float8(kE4m3, value));
+    case DType::f8e5m2:
+      return store(at, double_to_float8(kE5m2, value));
     case DType::i8:
       return store(at, saturate<int8_t>(value));
     case DType::u8:

@@ -1,8 +1,9 @@
 // One element of a tensor's bytes (little-endian) as a double or an integer, and back.
 //
 // Reading is exact except for i64 beyond 2^53. Writing rounds floats to nearest even, and integers
-// towards zero with saturation. f16 and bf16 are decoded only here. The number of a packed type is
-// its 32 bits, which a double holds exactly: see unpack.
+// towards zero with saturation, as floats of 8 bits do (ONNX, Cast with saturate = 1). Floats of 8
+// and 16 bits are decoded only here. The number of a packed type is its 32 bits, which a double
+// holds exactly: see unpack.
 #pragma once
 
 #include <cstddef>

@@ -369,7 +369,7 @@ Diags faults_of(const Graph& g, std::span<const std::vector<float>> inputs) {
   return diags;
 }
 
-// `stored`: results of f16 and bf16 are rounded to these types.
+// `stored`: results of small floats are rounded to these types.
 Result<Values> evaluate(const Graph& g, std::span<const std::vector<float>> inputs, bool stored) {
   if (Diags diags = faults_of(g, inputs); has_error(diags)) return diags;
   Values values(g.tensors.size());
@@ -381,7 +381,7 @@ Result<Values> evaluate(const Graph& g, std::span<const std::vector<float>> inpu
   for (const Node& n : g.nodes) {
     run_node(g, n, values);
     const DType type = g.tensors[static_cast<size_t>(n.output)].dtype;
-    if (stored && (type == DType::f16 || type == DType::bf16))
+    if (stored && is_small_float(type))
       for (double& v : values[static_cast<size_t>(n.output)]) v = rounded(type, v);
   }
   return values;

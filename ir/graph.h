@@ -184,7 +184,7 @@ Diags verify(const Graph& g);
 Result<std::vector<std::vector<double>>> evaluate(const Graph& g,
                                                   std::span<const std::vector<float>> inputs);
 
-// The same with every result of type f16 or bf16 rounded to it before it is read.
+// The same with every result of a small float's type rounded to it before it is read.
 Result<std::vector<std::vector<double>>> evaluate_stored(
     const Graph& g, std::span<const std::vector<float>> inputs);
 

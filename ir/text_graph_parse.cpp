@@ -133,7 +133,8 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
   void read_constant(const yaml::Node& node) {
     g_.constants.emplace_back();
     if (!r_.is_map(node, "a constant",
-                   {"bytes", "hash", "f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64"}))
+                   {"bytes", "hash", "f32", "f64", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "u8",
+                    "i32", "i64"}))
       return;
     for (const Entry& e : node.entries) {
       const std::optional<DType> dtype = parse_dtype(e.key);
@@ -241,7 +242,7 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     const std::optional<DType> parsed = parse_dtype(dtype);
     if (!parsed)
       r_.fault(node, fmt::format("unknown dtype {}", dtype),
-               "f32, f64, f16, bf16, i8, u8, i32, i64 or bool");
+               "f32, f64, f16, bf16, f8e4m3, f8e5m2, i8, u8, i32, i64 or bool");
     return add_tensor(out.tensor, parsed.value_or(DType::f32), std::move(shape), -1);
   }
 
@@ -274,8 +275,9 @@ Type parse_type(const std::string& text) {
   Scanner s(text);
   const std::optional<DType> dtype = parse_dtype(std::string_view(text).substr(0, blank));
   if (!dtype)
-    s.fail("unknown dtype",
-           "f32 128x64; the dtype is f32, f64, f16, bf16, i8, u8, i32, i64 or bool");
+    s.fail(
+        "unknown dtype",
+        "f32 128x64; the dtype is f32, f64, f16, bf16, f8e4m3, f8e5m2, i8, u8, i32, i64 or bool");
   Type type{*dtype, {}};
   if (blank == std::string::npos) return type;
   const char* at = text.data() + blank + 1;

@@ -21,7 +21,7 @@ DType type(yaml::Reader& r, const Node& map, std::string_view key, DType otherwi
   if (n == nullptr) return otherwise;
   if (const auto t = parse_element_type(r.text_of(*n))) return *t;
   r.fail(*n, fmt::format("unknown element type '{}'", n->scalar),
-         "f32 f64 f16 bf16 i8 i32, or f16x2 bf16x2 of registers");
+         "f32 f64 f16 bf16 f8e4m3 f8e5m2 i8 u8 i32, or f16x2 bf16x2 of registers");
   return otherwise;
 }
 
@@ -73,7 +73,7 @@ Fragment fragment(yaml::Reader& r, const Node& root, const char* key, int rows, 
   if (per < 1 || !fits)
     r.fail(*n,
            fmt::format("elements of type {} do not hold {}", name_of(f.element), name_of(f.number)),
-           "`in` is the type of the registers: f16x2 of f16, i32 of i8");
+           "`in` is the type of the registers: f16x2 of f16, i32 of bytes");
   else if (f.mapping.items() % per != 0)
     r.fail(*mapping, fmt::format("a worker has {} elements, which do not fill registers of {}",
                                  f.mapping.items(), per));

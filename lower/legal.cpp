@@ -104,8 +104,9 @@ void check_types(const ir::Program& p, const hwdesc::Target& target, Diags& out)
         t.dtype == ir::DType::f32 || !target.dialect.known ||
         std::ranges::find(target.dialect.dtypes, type) != target.dialect.dtypes.end();
     if (ir::accumulation_of(t.dtype) != ir::DType::f32 && !ir::is_whole(t.dtype))
-      out.push_back(error(p.name + ": tensor " + t.name + " is " + type +
-                          "; kernels are generated for f32, f16, bf16, i8, u8 and i32"));
+      out.push_back(
+          error(p.name + ": tensor " + t.name + " is " + type +
+                "; kernels are generated for f32, f16, bf16, f8e4m3, f8e5m2, i8, u8 and i32"));
     else if (!printed)
       out.push_back(error(p.name + ": tensor " + t.name + " is " + type + ", which " +
                           target.dialect.name + " can not store"));

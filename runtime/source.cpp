@@ -58,8 +58,8 @@ Diags check_types(const DeviceInfo& device, std::span<const ir::Kernel> kernels)
                          const char* does) {
     const std::string has = " " + device.fact(fact) + " ";
     for (const ir::DType t : used) {
-      const bool narrow = t == ir::DType::f16 || t == ir::DType::bf16 || t == ir::DType::i8 ||
-                          t == ir::DType::u8 || ir::numbers_in(t) > 1;
+      const bool narrow = ir::is_small_float(t) || t == ir::DType::i8 || t == ir::DType::u8 ||
+                          ir::numbers_in(t) > 1;
       if (narrow && has.find(fmt::format(" {} ", ir::name_of(t))) == std::string::npos)
         out.push_back(error(fmt::format("kernel '{}' {} {}, which {} does not", k.name, does,
                                         ir::name_of(t), device.id),

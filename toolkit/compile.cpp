@@ -107,7 +107,8 @@ Result<ir::Graph> operator_model(const std::string& text) {
   for (const int t : g->inputs) {
     const ir::DType type = g->tensors[static_cast<size_t>(t)].dtype;
     if (type == ir::DType::f64)
-      return error(fmt::format("kernels compute f32, f16, bf16 and i8, not {}", ir::name_of(type)),
+      return error(fmt::format("kernels compute f32, f16, bf16, f8e4m3, f8e5m2 and i8, not {}",
+                               ir::name_of(type)),
                    "`assay estimate --op '" + text + "' --software library` prices it");
   }
   return g;

@@ -126,9 +126,9 @@ struct OperatorEstimator::State {
     for (const int t : g.inputs) {
       const ir::DType type = g.tensors[static_cast<size_t>(t)].dtype;
       if (type == ir::DType::f64)
-        return error(
-            fmt::format("kernels compute f32, f16, bf16 and i8, not {}", ir::name_of(type)),
-            "--software library prices what a vendor's library would run");
+        return error(fmt::format("kernels compute f32, f16, bf16, f8e4m3, f8e5m2 and i8, not {}",
+                                 ir::name_of(type)),
+                     "--software library prices what a vendor's library would run");
     }
     if (const Diags faults = compiler::sum_in_i32(g); !faults.empty()) return faults;
     CompileOptions options;

@@ -57,7 +57,8 @@ Diags notes_of(const std::vector<OutputError>& errors, const std::string& type) 
 
 std::string types_of(const ir::Graph& graph) {
   std::string out;
-  for (const ir::DType t : {ir::DType::f16, ir::DType::bf16, ir::DType::f32, ir::DType::f64}) {
+  for (const ir::DType t : {ir::DType::f8e4m3, ir::DType::f8e5m2, ir::DType::f16, ir::DType::bf16,
+                            ir::DType::f32, ir::DType::f64}) {
     const auto is_one = [&](int id) { return graph.tensors[static_cast<size_t>(id)].dtype == t; };
     if (std::any_of(graph.inputs.begin(), graph.inputs.end(), is_one) ||
         std::any_of(graph.outputs.begin(), graph.outputs.end(), is_one))

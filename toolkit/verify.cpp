@@ -24,14 +24,16 @@ double in_range(double v) {
   return std::abs(v) >= kOverflow ? std::copysign(kInfinity, v) : v;
 }
 
-// Of a type that loads and stores convert: the unit roundoff, half of the least number, and from
-// where on numbers are rounded to infinity.
+// Of a type that loads and stores convert: the unit roundoff, half of the least number, from where
+// on numbers are rounded to infinity, and where they saturate.
 struct Stored {
-  double roundoff = 0, least = 0, overflow = kInfinity;
+  double roundoff = 0, least = 0, overflow = kInfinity, largest = kInfinity;
 };
 Stored stored_as(ir::DType t) {
   if (t == ir::DType::f16) return {0x1p-11, 0x1p-25, 65520};
   if (t == ir::DType::bf16) return {0x1p-8, 0x1p-134, 0x1p128 - 0x1p119};
+  if (t == ir::DType::f8e4m3) return {0x1p-4, 0x1p-10, kInfinity, 448};
+  if (t == ir::DType::f8e5m2) return {0x1p-3, 0x1p-17, kInfinity, 57344};
   return {};
 }
 
@@ -87,9 +89,11 @@ Wide outputs_of(const ir::Graph& graph, Wide all) {
     const ir::DType type = graph.tensors[static_cast<size_t>(id)].dtype;
     if (ir::is_whole(type))  // as values of f32
       for (double& v : out.back()) v = static_cast<double>(static_cast<float>(v));
-    const double overflow = stored_as(type).overflow;
-    for (double& v : out.back())
-      if (std::abs(v) >= overflow) v = std::copysign(kInfinity, v);
+    const Stored stored = stored_as(type);
+    for (double& v : out.back()) {
+      if (std::abs(v) >= stored.overflow) v = std::copysign(kInfinity, v);
+      if (std::abs(v) > stored.largest) v = std::copysign(stored.largest, v);
+    }
   }
   return out;
 }

@@ -37,8 +37,7 @@ std::optional<double> beyond(const ir::Scalar& s) {
   return std::nullopt;
 }
 
-bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
-bool is_real(DType t) { return is_half(t) || t == DType::f32 || t == DType::f64; }
+bool is_real(DType t) { return ir::is_small_float(t) || t == DType::f32 || t == DType::f64; }
 
 // f64 is not kept: by the values that inputs hold and nodes write.
 void add_notes(const ir::Graph& g, Diags& to) {
@@ -81,7 +80,7 @@ bool is_beyond(DType t, const std::vector<double>& values) {
 
 // The type to store a constant in, for values of type `t`.
 DType constant_type(const ir::Graph& g, const ir::Tensor& of, DType t, Diags& notes) {
-  if (!is_half(t) || of.dtype == t) return t;
+  if (!ir::is_small_float(t) || of.dtype == t) return t;
   if (ir::elements(of) == 1) return DType::f32;
   const auto id = static_cast<size_t>(of.constant);
   if (!is_beyond(t, ir::doubles_of(of.dtype, g.constants[id].bytes))) return t;
@@ -122,7 +121,7 @@ Diags narrow(ir::Graph& g, const std::vector<char>& is_whole) {
     ir::Tensor& t = g.tensors[i];
     const bool kept =
         t.dtype == DType::i8 || t.dtype == DType::u8 || (t.dtype == DType::i32 && is_whole[i] != 0);
-    if (t.dtype == DType::f32 || is_half(t.dtype) || kept) continue;
+    if (t.dtype == DType::f32 || ir::is_small_float(t.dtype) || kept) continue;
     if (t.constant >= 0)
       narrow_constant(t, g.constants[static_cast<size_t>(t.constant)].bytes, diags);
     t.dtype = DType::f32;

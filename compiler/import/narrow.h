@@ -1,9 +1,9 @@
 // The last step of an import: elements as programs store and compute them.
 //
 // ONNX's element types matter while operators are read (an integer division rounds, a cast to
-// integer truncates). What runs computes in f32 or i32 (ir/computed_type.h). Values of f16, bf16,
-// i8 and u8 are stored in these types, and the sums of quantised products in i32; booleans are 0
-// and 1, integers exact up to 2^24, f64 rounded to f32.
+// integer truncates). What runs computes in f32 or i32 (ir/computed_type.h). Values of small
+// floats, i8 and u8 are stored in these types, and the sums of quantised products in i32; booleans
+// are 0 and 1, integers exact up to 2^24, f64 rounded to f32.
 #pragma once
 
 #include <optional>

@@ -31,26 +31,32 @@ void cast_bytes(Context& c, int x, DType to) {
   c.bind(0, c.add_constant(to, c.shape(x), std::move(bytes)));
 }
 
-bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
-
 // Whether every value of `from` is one of `to`, so that nothing has to be rounded.
 bool holds(DType to, DType from) {
-  if (from == DType::boolean || !is_half(to)) return true;
+  if (from == DType::boolean || !ir::is_small_float(to)) return true;
+  if (ir::is_float8(from)) return !ir::is_float8(to);
   return to == DType::f16 && (from == DType::i8 || from == DType::u8);
 }
 
-// A value that a cast narrows to f16 or bf16 is rounded when it is stored; in a register it may
+// A value that a cast narrows to a small float is rounded when it is stored; in a register it may
 // keep its digits. Another cast behind it asks for the rounding itself, so it is computed.
 int cast_operand(Context& c) {
   const int x = c.input(0), producer = ir::producer_of(c.graph, x);
   const DType from = c.tensor(x).dtype;
-  if (!is_half(from) || producer < 0) return x;
+  if (!ir::is_small_float(from) || producer < 0) return x;
   const ir::Node& n = c.graph.nodes[static_cast<size_t>(producer)];
   if (n.op != "cast" || holds(from, c.tensor(n.reads[0].tensor).dtype)) return x;
   return rounded_to(c, n.reads[0].tensor, from, DType::f32);
 }
 
+// Without, what is beyond the largest number becomes NaN or an infinity, which stores do not.
+void check_saturate(const Context& c, DType to) {
+  if (ir::is_float8(to) && c.int_attribute("saturate", 1) == 0)
+    refuse("saturate = 0, to " + std::string(ir::name_of(to)), "casts that saturate are supported");
+}
+
 void cast(Context& c, DType to) {
+  check_saturate(c, to);
   if (to == c.tensor(c.input(0)).dtype) return c.bind(0, c.input(0));
   const int x = cast_operand(c);
   const DType from = c.tensor(x).dtype;

@@ -4,7 +4,7 @@
 //
 // Powers of two are found by comparing, as logarithms are not exact near them. A product with one
 // is exact, on every device. Beneath the normal numbers u is that of the smallest of them. What
-// rounds to more than the largest number is infinite.
+// rounds to more than the largest number is infinite, or of 8 bits that number.
 #include <cmath>
 #include <limits>
 
@@ -19,12 +19,22 @@ using ir::Scalar;
 using ir::ScalarOp;
 
 struct Narrow {
-  int digits;     // behind the binary point of a normal number
-  int low, high;  // exponents of normal numbers
+  int digits;          // behind the binary point of a normal number
+  int low, high;       // exponents of normal numbers
+  double largest = 0;  // > 0: numbers saturate
 };
 
 Narrow narrow_of(ir::DType t) {
-  return t == ir::DType::f16 ? Narrow{10, -14, 15} : Narrow{7, -126, 127};
+  switch (t) {
+    case ir::DType::f16:
+      return {10, -14, 15};
+    case ir::DType::f8e4m3:
+      return {3, -6, 8, 448};
+    case ir::DType::f8e5m2:
+      return {2, -14, 15, 57344};
+    default:
+      return {7, -126, 127};
+  }
 }
 
 // 2^(sign k + shift) for the k in low, low + step .. high with 2^k <= y < 2^(k + step).
@@ -49,8 +59,13 @@ int coarse_scale(Context& c, int x, const Narrow& n, int sign) {
   return c.emit(std::move(e));
 }
 
-// Infinite from half a unit beyond the largest number on, which is even; NaN stays.
+// Infinite from half a unit beyond the largest number on, which is even, or that number; NaN stays.
 Scalar limited(const Narrow& n, const Scalar& x, Scalar inside) {
+  if (n.largest > 0) {
+    Scalar largest = choose(less(x, number(0)), number(-n.largest), number(n.largest));
+    return choose(less(call(ScalarOp::abs, x), number(n.largest)), std::move(inside),
+                  choose(equal(x, x), std::move(largest), x));
+  }
   const double limit = std::ldexp(2 - std::ldexp(1, -n.digits - 1), n.high);
   const double infinity = std::numeric_limits<double>::infinity();
   Scalar beyond = choose(less(x, number(0)), number(-infinity), number(infinity));

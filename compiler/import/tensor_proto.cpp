@@ -40,7 +40,7 @@ std::optional<std::vector<std::byte>> stored_bytes(Context& c, const TensorProto
   return std::nullopt;
 }
 
-// One element per entry of the field; 16-bit floats stand as their bits.
+// One element per entry of the field; small floats stand as their bits.
 template <class Field>
 std::vector<std::byte> field_bytes(const TensorProto& t, const Field& field, DType dtype,
                                    int64_t count) {
@@ -49,7 +49,9 @@ std::vector<std::byte> field_bytes(const TensorProto& t, const Field& field, DTy
   std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
   for (int i = 0; i < field.size(); ++i) {
     std::byte* at = bytes.data() + static_cast<size_t>(i) * size;
-    if (dtype == DType::f16 || dtype == DType::bf16) {
+    if (ir::is_float8(dtype)) {
+      bytes[static_cast<size_t>(i)] = static_cast<std::byte>(static_cast<int64_t>(field.Get(i)));
+    } else if (dtype == DType::f16 || dtype == DType::bf16) {
       const uint16_t bits = static_cast<uint16_t>(static_cast<int64_t>(field.Get(i)));
       std::memcpy(at, &bits, sizeof bits);
     } else if (ir::is_integer(dtype)) {
@@ -76,7 +78,7 @@ std::vector<std::byte> bytes_of(Context& c, const TensorProto& t, DType dtype, i
 }
 
 // ONNX's element types that are younger than the protobuf classes.
-constexpr int kUint4 = 21, kInt4 = 22;
+constexpr int kUint4 = 21, kInt4 = 22, kFloat8E4M3FN = 17, kFloat8E5M2 = 19;
 
 // Two elements in a byte, the first in the lower half.
 std::vector<std::byte> four_bit_bytes(Context& c, const TensorProto& t, int64_t count) {
@@ -112,6 +114,10 @@ DType dtype_of(int onnx_type) {
       return DType::f16;
     case TensorProto::BFLOAT16:
       return DType::bf16;
+    case kFloat8E4M3FN:
+      return DType::f8e4m3;
+    case kFloat8E5M2:
+      return DType::f8e5m2;
     case TensorProto::INT8:
       return DType::i8;
     case TensorProto::UINT8:

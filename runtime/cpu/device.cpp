@@ -22,7 +22,7 @@ DeviceInfo info_of(const CpuInfo& cpu) {
   d.memory_bytes = cpu.memory_bytes;
   d.facts = {{"os", cpu.os}, {"isa", cpu.isa}, {"class", "cpu"}, {"threads", "own"}};
   d.facts.emplace_back("types", cpu.has_f16 ? "f16 i8 dot" : "i8 dot");
-  d.facts.emplace_back("stores", "f16 bf16 i8 u8 bf16x2");
+  d.facts.emplace_back("stores", "f16 bf16 f8e4m3 f8e5m2 i8 u8 bf16x2");
   d.facts.emplace_back("features", cpu.features);
   const auto compiler = find_compiler();
   d.facts.emplace_back("compiler",

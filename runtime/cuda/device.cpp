@@ -60,8 +60,8 @@ DeviceInfo describe(const Api& api, int device, int number) {
                                 : capability >= 61 ? "f16 f16x2 i8 dot"
                                                    : "i8");
   d.facts.emplace_back("stores", capability >= 80   ? "f16 f16x2 bf16 bf16x2 i8 u8"
-                                 : capability >= 61 ? "f16 f16x2 bf16 i8 u8"
-                                                    : "f16 bf16 i8 u8");
+                                 : capability >= 61 ? "f16 f16x2 bf16 f8e4m3 f8e5m2 i8 u8"
+                                                    : "f16 bf16 f8e4m3 f8e5m2 i8 u8");
   const auto compiler = Compiler::load();
   d.facts.emplace_back("compiler",
                        compiler ? "NVRTC " + (*compiler)->version() : compiler.diags()[0].message);

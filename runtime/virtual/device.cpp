@@ -121,7 +121,7 @@ DeviceInfo info_of(const std::string& id, const Chip& chip, const Effects& effec
                                                                    : chip.scratch.capacity));
   d.facts.emplace_back("types",
                        chip.types.empty() ? "none" : fmt::format("{}", fmt::join(chip.types, " ")));
-  std::string stores = "f16 bf16 i8 u8";  // and pairs of those it computes in
+  std::string stores = "f16 bf16 f8e4m3 f8e5m2 i8 u8";  // and pairs of those it computes in
   for (const std::string& t : chip.types)
     if (t.ends_with("x2")) stores += " " + t;
   d.facts.emplace_back("stores", stores);

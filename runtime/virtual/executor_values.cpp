@@ -20,9 +20,11 @@ double exact_up_to(ir::DType t) {
       return 0x1p6;
     case ir::DType::i32:
       return 0x1p30;
+    case ir::DType::f8e4m3:
+    case ir::DType::f8e5m2:
     case ir::DType::f16x2:
     case ir::DType::bf16x2:
-      return 0;  // an element is two numbers
+      return 0;  // sums round at once; or an element is two numbers
     default:
       return 0x1p51;
   }

@@ -35,8 +35,7 @@ void with_type(DType t, F&& f) {
 
 // Narrow and packed types are computed one by one, as the interpreter does.
 bool is_narrow(DType t) {
-  return t == DType::f16 || t == DType::bf16 || t == DType::i8 || t == DType::u8 ||
-         ir::numbers_in(t) > 1;
+  return ir::is_small_float(t) || t == DType::i8 || t == DType::u8 || ir::numbers_in(t) > 1;
 }
 
 // An integer of the type's size for narrow types, whose bits are copied.

@@ -21,8 +21,10 @@ typedef long double Wide;  // the widest type there
 
 class Format {  // invariant: numbers_[i] is the value of bits i; non-negative, ascending
  public:
-  Format(int exponent_bits, int fraction_bits)
-      : infinity_bits_(((1 << exponent_bits) - 1) << fraction_bits) {
+  // `finite`: the numbers go on up to the last code, which is NaN.
+  Format(int exponent_bits, int fraction_bits, bool finite = false)
+      : infinity_bits_(finite ? (1 << (exponent_bits + fraction_bits)) - 1
+                              : ((1 << exponent_bits) - 1) << fraction_bits) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     for (int bits = 0; bits < infinity_bits_; ++bits) {
       const int exponent = bits >> fraction_bits, fraction = bits & ((1 << fraction_bits) - 1);
@@ -31,9 +33,21 @@ class Format {  // invariant: numbers_[i] is the value of bits i; non-negative, 
                                                     exponent - bias - fraction_bits));
     }
     // The number after the largest one.
-    next_ = std::ldexp(1.0, (1 << exponent_bits) - 1 - bias);
+    next_ = finite ? 2 * numbers_.back() - numbers_[numbers_.size() - 2]
+                   : std::ldexp(1.0, (1 << exponent_bits) - 1 - bias);
   }
-  static Format of(ir::DType t) { return t == ir::DType::f16 ? Format(5, 10) : Format(8, 7); }
+  static Format of(ir::DType t) {
+    switch (t) {
+      case ir::DType::f16:
+        return {5, 10};
+      case ir::DType::f8e4m3:
+        return {4, 3, true};
+      case ir::DType::f8e5m2:
+        return {5, 2};
+      default:
+        return {8, 7};
+    }
+  }
 
   int count() const { return infinity_bits_; }
   double number(int bits) const { return numbers_[static_cast<size_t>(bits)]; }

@@ -1,7 +1,8 @@
-// Kernels whose loads and stores convert between f16 or bf16 and f32, in every form of access. What
-// they compute, by a reference that shares no code with the implementation.
+// Kernels whose loads and stores convert between small floats and f32, in every form of access.
+// What they compute, by a reference that shares no code with the implementation.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,21 +17,28 @@ namespace assay::testing {
 
 using Bits = std::vector<uint16_t>;
 
-// Elements of 16 bits as numbers, and the nearest ones.
+// Elements of 8 or 16 bits as numbers, and the nearest ones. Those of 8 bits saturate.
 class Elements {
  public:
-  explicit Elements(DType t) : format_(Format::of(t)) {}
+  explicit Elements(DType t)
+      : format_(Format::of(t)),
+        sign_(t == DType::f8e4m3 || t == DType::f8e5m2 ? 0x80 : 0x8000),
+        has_infinity_(t != DType::f8e4m3) {}
 
+  int codes() const { return 2 * sign_; }
   double number(uint16_t bits) const {
-    const int magnitude = bits & 0x7fff;
-    const double v = magnitude > format_.count()    ? std::numeric_limits<double>::quiet_NaN()
-                     : magnitude == format_.count() ? std::numeric_limits<double>::infinity()
-                                                    : format_.number(magnitude);
-    return (bits & 0x8000) != 0 ? -v : v;
+    const int magnitude = bits & (sign_ - 1);
+    const double v = magnitude < format_.count() ? format_.number(magnitude)
+                     : magnitude == format_.count() && has_infinity_
+                         ? std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
+    return (bits & sign_) != 0 ? -v : v;
   }
   double nearest(float v) const {
     if (std::isnan(v)) return static_cast<double>(v);
-    return std::copysign(format_.nearest(std::abs(static_cast<double>(v))), static_cast<double>(v));
+    double magnitude = std::abs(static_cast<double>(v));
+    if (sign_ == 0x80) magnitude = std::min(magnitude, format_.number(format_.count() - 1));
+    return std::copysign(format_.nearest(magnitude), static_cast<double>(v));
   }
 
   // Numbers to be stored: elements, those halfway between two, their neighbours, and random ones.
@@ -70,6 +78,8 @@ class Elements {
 
  private:
   Format format_;
+  int sign_;
+  bool has_infinity_;
 };
 
 // Devices may flush numbers that are denormal as f32.

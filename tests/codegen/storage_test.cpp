@@ -15,7 +15,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Buffers = std::vector<std::vector<double>>;
 
+constexpr DType kTypes[] = {DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2};
 constexpr int64_t kAll16 = 65536 + 5;  // every element, and a tail
+
+Bits codes_of(const Elements& elements, size_t n) {
+  Bits bits = all_elements(n);
+  for (uint16_t& b : bits) b = static_cast<uint16_t>(b % elements.codes());
+  return bits;
+}
 
 std::vector<int> random_places(std::mt19937& rng, size_t n) {
   std::uniform_int_distribution<int> any(0, static_cast<int>(n) - 1);
@@ -26,9 +33,9 @@ std::vector<int> random_places(std::mt19937& rng, size_t n) {
 
 TEST(Storage, the_interpreter_loads_every_element) {
   std::mt19937 rng(3);
-  for (const DType type : {DType::f16, DType::bf16}) {
+  for (const DType type : kTypes) {
     const Elements elements(type);
-    const std::vector<double> x = numbers_of(elements, all_elements(kAll16));
+    const std::vector<double> x = numbers_of(elements, codes_of(elements, kAll16));
     const std::vector<int> at = random_places(rng, x.size());
     for (const int lanes : {3, 8, 16}) {
       const Kernel k = reads_kernel(type, lanes, kAll16);
@@ -47,9 +54,9 @@ TEST(Storage, the_interpreter_loads_every_element) {
 
 TEST(Storage, the_interpreter_stores_the_nearest_elements) {
   std::mt19937 rng(4);
-  for (const DType type : {DType::f16, DType::bf16}) {
+  for (const DType type : kTypes) {
     const Elements elements(type);
-    const std::vector<double> w = numbers_of(elements, all_elements(kAll16));
+    const std::vector<double> w = numbers_of(elements, codes_of(elements, kAll16));
     const std::vector<float> v = elements.to_store(rng, w.size());
     const Kernel k = writes_kernel(type, 16, kAll16);
     Buffers data = {{v.begin(), v.end()}, w};
@@ -95,7 +102,7 @@ TEST(Storage, only_the_accumulation_type_converts) {
     moved.value.dtype = computed;
     return render(verify(k));
   };
-  for (const DType t : {DType::f16, DType::bf16}) {
+  for (const DType t : kTypes) {
     EXPECT_EQ(faults(t, DType::f32), "");
     EXPECT_EQ(ir::accumulation_of(t), DType::f32);
     EXPECT_THAT(faults(t, DType::f64),
@@ -119,6 +126,21 @@ TEST(Storage, every_dialect_spells_it) {
         const auto text = codegen::render(std::vector{k}, *d, name == "cuda" ? 16 : 1);
         EXPECT_TRUE(text.ok()) << name << render(text.diags());
       }
+    }
+}
+
+TEST(Storage, floats_of_8_bits_are_spelled_or_refused_by_name) {
+  for (const DType type : {DType::f8e4m3, DType::f8e5m2})
+    for (const std::string& name : dialect_names()) {
+      const auto d = parse_dialect(dialect_text(name), name);
+      ASSERT_TRUE(d.ok());
+      const auto text =
+          codegen::render(std::vector{writes_kernel(type, 16, 40)}, *d, name == "cuda" ? 16 : 1);
+      if (name == "cpp" || name == "cuda")
+        EXPECT_TRUE(text.ok()) << name << render(text.diags());
+      else
+        EXPECT_THAT(render(text.diags()),
+                    HasSubstr("elements of type " + std::string(ir::name_of(type))));
     }
 }
 

@@ -146,9 +146,10 @@ TEST(Operators, Reductions) {
     EXPECT_NEAR(c.out[j], d(c.in[0][j]) + d(c.in[0][7 + j]) + d(c.in[0][14 + j]), 1e-12);
 }
 
-// 0.1 in f16 is 0x2E66, in bf16 0x3DCD.
+// 0.1 in f16 is 0x2E66, in bf16 0x3DCD, in e4m3 0x1D (0.1015625).
 TEST(Operators, ATypeNarrowsConstantsAndKeepsPositions) {
-  for (const auto& [type, bits] : {std::pair{"f16", 0x2E66}, std::pair{"bf16", 0x3DCD}}) {
+  for (const auto& [type, bits] :
+       {std::pair{"f16", 0x2E66}, std::pair{"bf16", 0x3DCD}, std::pair{"f8e4m3", 0x1D}}) {
     ir::Graph g;
     g.name = "rows";
     g.tensors = {{"table", ir::DType::f32, {4, 2}, 0},
@@ -172,9 +173,10 @@ TEST(Operators, ATypeNarrowsConstantsAndKeepsPositions) {
     EXPECT_EQ(g.inputs, std::vector<int>{1}) << "weights stay constant";
     const std::vector<std::byte>& bytes =
         g.constants[static_cast<size_t>(g.tensors[0].constant)].bytes;
-    ASSERT_EQ(bytes.size(), 16U);
-    for (size_t k = 0; k < bytes.size(); k += 2)
-      EXPECT_EQ(std::to_integer<int>(bytes[k]) | std::to_integer<int>(bytes[k + 1]) << 8, bits);
+    const size_t width = type == std::string("f8e4m3") ? 1 : 2;
+    ASSERT_EQ(bytes.size(), 8 * width);
+    for (size_t k = 0; k < bytes.size(); ++k)
+      EXPECT_EQ(std::to_integer<int>(bytes[k]), bits >> (8 * (k % width)) & 0xff);
   }
 }
 

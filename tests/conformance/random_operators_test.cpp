@@ -5,9 +5,9 @@
 //   |y - ref| <= 4 K eps sum |a||b| + u |ref| + s     (K terms, eps of f32; u, s of a stored type)
 // Then 150 scans, scatters and sorts, within 1e-4 of what they hold.
 //
-// The same operators in other types: every tensor in f16, in bf16, each in a type of its own, and
-// over whole numbers, alone and beside f32. Sums of these are equal. Rounded ones lie between those
-// of the error's ends.
+// The same operators in other types: every tensor in f16, in bf16, in 8 bits, each in a type of its
+// own, and over whole numbers, alone and beside f32. Sums of these are equal. Rounded ones lie
+// between those of the error's ends.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -155,6 +155,8 @@ void check_kind(const Case& c, const std::vector<double>& got) {
 // One store of the result: half of the last digit, and half of the least number.
 double rounding(ir::DType t, double value) {
   if (t == ir::DType::f16) return 0x1p-11 * std::abs(value) + 0x1p-25;
+  if (t == ir::DType::f8e4m3) return 0x1p-4 * std::abs(value) + 0x1p-10;
+  if (t == ir::DType::f8e5m2) return 0x1p-3 * std::abs(value) + 0x1p-17;
   return t == ir::DType::bf16 ? 0x1p-8 * std::abs(value) + 0x1p-134 : 0;
 }
 
@@ -261,6 +263,19 @@ TEST(RandomF16, AreRightInMachineCode) {
 TEST(RandomBf16, AreRightInMachineCode) {
   run_typed([](ir::Graph& g, std::mt19937&) {
     for (ir::Tensor& t : g.tensors) t.dtype = ir::DType::bf16;
+  });
+}
+
+// Where kernels store them.
+TEST(RandomFloat8, AreRightInMachineCode) {
+  std::string absence;
+  const auto device = open_tested_device(absence);
+  if (device == nullptr) GTEST_SKIP() << absence;
+  if (device->info().fact("stores").find("f8e4m3") == std::string::npos)
+    GTEST_SKIP() << "its buffers hold no floats of 8 bits";
+  run_typed([](ir::Graph& g, std::mt19937& rng) {
+    for (ir::Tensor& t : g.tensors)
+      t.dtype = rng() % 2 == 0 ? ir::DType::f8e4m3 : ir::DType::f8e5m2;
   });
 }
 

@@ -242,8 +242,9 @@ std::vector<std::vector<float>> small_inputs(const ir::Graph& g, std::mt19937& r
     std::vector<float> v(static_cast<size_t>(ir::elements(tensor)));
     for (float& x : v) {
       const int drawn = number(rng);
-      x = whole ? static_cast<float>(tensor.dtype == ir::DType::u8 ? drawn + 24 : drawn)
-                : static_cast<float>(drawn) / 16;
+      x = ir::is_float8(tensor.dtype) ? static_cast<float>(drawn % 8) / 4
+          : whole ? static_cast<float>(tensor.dtype == ir::DType::u8 ? drawn + 24 : drawn)
+                  : static_cast<float>(drawn) / 16;
     }
     out.push_back(std::move(v));
   }

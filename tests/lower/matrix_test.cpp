@@ -71,7 +71,8 @@ TEST(Matrix, RandomProductsOfWavesComputeWhatTheReferenceComputes) {
   unsigned seed = 2;
   for (const char* name :
        {"sm80.mma.m16n8k16.bf16.f32", "sm80.mma.m16n8k16.f16.f32", "sm80.mma.m16n8k8.tf32.f32",
-        "sm80.mma.m16n8k32.i8.i32", "sm75.mma.m16n8k8.f16.f32", "made-up.mma.m16n8k16.f16.f32"}) {
+        "sm80.mma.m16n8k32.i8.i32", "sm89.mma.m16n8k32.f8e4m3.f32", "sm89.mma.m16n8k32.f8e5m2.f32",
+        "sm75.mma.m16n8k8.f16.f32", "made-up.mma.m16n8k16.f16.f32"}) {
     const Seen seen = check(name, small_gpu(32), 200, ++seed);
     if (HasFailure()) return;
     EXPECT_GT(seen.staged, 20) << name;

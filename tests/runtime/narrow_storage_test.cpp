@@ -1,4 +1,4 @@
-// Buffers of f16 and bf16 in kernels that compute in f32, compiled and run: every element, halfway
+// Buffers of small floats in kernels that compute in f32, compiled and run: every element, halfway
 // cases, vectors and tails, gathers, scatters and group memory, against a reference of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,6 +33,17 @@ std::vector<T> numbers_in(const Bytes& bytes) {
   std::vector<T> out(bytes.size() / sizeof(T));
   std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
+}
+
+// As elements of memory.
+Bytes elements_of(DType type, const Bits& bits) {
+  return ir::bytes_of(type) == 1 ? bytes_of(std::vector<uint8_t>(bits.begin(), bits.end()))
+                                 : bytes_of(bits);
+}
+Bits bits_in(DType type, const Bytes& bytes) {
+  if (ir::bytes_of(type) == 2) return numbers_in<uint16_t>(bytes);
+  const auto codes = numbers_in<uint8_t>(bytes);
+  return {codes.begin(), codes.end()};
 }
 
 // Lanes are vectors, or threads.
@@ -70,6 +81,22 @@ class NarrowStorage : public ::testing::TestWithParam<bool> {
     for (size_t i = 0; i < buffers.size(); ++i) module->read(launch.arguments[i], buffers[i]);
   }
 
+  static Bits codes_of(const Elements& elements, size_t n) {
+    Bits bits = all_elements(n);
+    for (uint16_t& b : bits) b = static_cast<uint16_t>(b % elements.codes());
+    return bits;
+  }
+
+  // Of those of this device's buffers.
+  std::vector<DType> types() {
+    const std::string stores = " " + host_.device().info().fact("stores") + " ";
+    std::vector<DType> out;
+    for (const DType t : {DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2})
+      if (stores.find(" " + std::string(ir::name_of(t)) + " ") != std::string::npos)
+        out.push_back(t);
+    return out;
+  }
+
   std::vector<int> random_places(size_t n) {
     std::uniform_int_distribution<int> any(0, static_cast<int>(n) - 1);
     std::vector<int> out(n);
@@ -79,10 +106,10 @@ class NarrowStorage : public ::testing::TestWithParam<bool> {
 
   void check_reads(DType type, int lanes, size_t n, Space space = Space::plain) {
     const Elements elements(type);
-    const Bits bits = all_elements(n);
+    const Bits bits = codes_of(elements, n);
     const std::vector<double> x = numbers_of(elements, bits);
     const std::vector<int> at = random_places(n);
-    std::vector<Bytes> data = {bytes_of(bits), bytes_of(at)};
+    std::vector<Bytes> data = {elements_of(type, bits), bytes_of(at)};
     data.resize(2 + kReads, bytes_of(std::vector<float>(n, kUntouched)));
     run(reads_kernel(type, lanes, static_cast<int64_t>(n), space), data);
     for (int r = 0; r < kReads; ++r) {
@@ -109,15 +136,15 @@ class NarrowStorage : public ::testing::TestWithParam<bool> {
 
   void check_writes(DType type, int lanes, size_t n) {
     const Elements elements(type);
-    const Bits bits = all_elements(n);
+    const Bits bits = codes_of(elements, n);
     const std::vector<double> w = numbers_of(elements, bits);
     const std::vector<float> v = elements.to_store(rng_, n);
     uint16_t untouched = 0;
     while (elements.number(untouched) != elements.nearest(kUntouched)) ++untouched;
-    std::vector<Bytes> data = {bytes_of(v), bytes_of(bits)};
+    std::vector<Bytes> data = {bytes_of(v), elements_of(type, bits)};
     for (int o = 0; o < kWrites; ++o)
       data.push_back(o == kBack ? bytes_of(std::vector<float>(n, kUntouched))
-                                : bytes_of(Bits(o == kScattered ? 2 * n : n, untouched)));
+                                : elements_of(type, Bits(o == kScattered ? 2 * n : n, untouched)));
     run(writes_kernel(type, lanes, static_cast<int64_t>(n)), data);
     for (int o = 0; o < kWrites; ++o) {
       const Bytes& out = data[static_cast<size_t>(2 + o)];
@@ -125,7 +152,7 @@ class NarrowStorage : public ::testing::TestWithParam<bool> {
       if (o == kBack)
         for (const float f : numbers_in<float>(out)) got.push_back(static_cast<double>(f));
       else
-        got = numbers_of(elements, numbers_in<uint16_t>(out));
+        got = numbers_of(elements, bits_in(type, out));
       for (size_t i = 0; i < got.size(); ++i)
         ASSERT_TRUE(
             agrees(got[i], written_at(static_cast<WriteForm>(o), elements, v, w, lanes, i)) ||
@@ -140,17 +167,17 @@ class NarrowStorage : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(NarrowStorage, every_element_is_loaded) {
-  for (const DType type : {DType::f16, DType::bf16}) check_reads(type, kLanes, kAll16);
+  for (const DType type : types()) check_reads(type, kLanes, kAll16);
 }
 
 TEST_P(NarrowStorage, the_nearest_element_is_stored) {
-  for (const DType type : {DType::f16, DType::bf16}) check_writes(type, kLanes, kAll16);
+  for (const DType type : types()) check_writes(type, kLanes, kAll16);
 }
 
 // Vectors of two to eight lanes, which threads do not have.
 TEST_P(NarrowStorage, short_vectors) {
   if (GetParam()) GTEST_SKIP() << "threads have one lane each";
-  for (const DType type : {DType::f16, DType::bf16})
+  for (const DType type : types())
     for (const int lanes : {2, 4, 8}) {
       check_reads(type, lanes, 1023);
       check_writes(type, lanes, 1023);

@@ -32,6 +32,8 @@ TEST(VerifyTyped, TheBoundAddsTheRoundingOfTheStore) {
   EXPECT_DOUBLE_EQ(of(ir::DType::f32), f32);
   EXPECT_DOUBLE_EQ(of(ir::DType::f16), f32 + 10 * 0x1p-11 + 0x1p-25);
   EXPECT_DOUBLE_EQ(of(ir::DType::bf16), f32 + 10 * 0x1p-8 + 0x1p-134);
+  EXPECT_DOUBLE_EQ(of(ir::DType::f8e4m3), f32 + 10 * 0x1p-4 + 0x1p-10);
+  EXPECT_DOUBLE_EQ(of(ir::DType::f8e5m2), f32 + 10 * 0x1p-3 + 0x1p-17);
 }
 
 TEST(VerifyTyped, TheNearestNumberIsRightAndTheOneAfterItWrong) {
@@ -49,6 +51,14 @@ TEST(VerifyTyped, WhatTheTypeCanNotHoldIsInfinite) {
   EXPECT_EQ(check_outputs(g, inputs, {{inf}})->wrong, 0);
   EXPECT_EQ(check_outputs(g, inputs, {{-inf}})->wrong, 1);
   EXPECT_EQ(check_outputs(g, inputs, {{65504}})->wrong, 1);
+}
+
+TEST(VerifyTyped, FloatsOf8BitsSaturate) {
+  const ir::Graph g = product(ir::DType::f8e4m3, 1, 1);
+  const Values inputs = {{448}, {2}};
+  EXPECT_EQ(check_outputs(g, inputs, {{448}})->wrong, 0);
+  EXPECT_EQ(check_outputs(g, inputs, {{-448}})->wrong, 1);
+  EXPECT_EQ(check_outputs(g, inputs, {{240}})->wrong, 1);
 }
 
 TEST(VerifyTyped, InputsAreNumbersOfTheirType) {

@@ -122,5 +122,38 @@ TEST(ImportTypes, ACastThereAndBackRounds) {
   }
 }
 
+constexpr int kE4m3 = 17, kE5m2 = 19;  // FLOAT8E4M3FN, FLOAT8E5M2
+
+// Casts to 8 bits round to even and saturate.
+TEST(ImportTypes, ACastToFloatsOf8BitsRoundsAndSaturates) {
+  for (const int type : {kE4m3, kE5m2})
+    for (const bool back : {false, true}) {
+      ModelBuilder m;
+      m.input("x", {5}, {1.0625F, 1.1875F, -0.3F, 1e6F, -1e-9F}).output("y");
+      m.node("Cast", {"x"}, {"small"}).set("to", type);
+      m.node("Cast", {"small"}, {back ? "y" : "wide"}).set("to", TensorProto::FLOAT16);
+      if (!back) m.node("Cast", {"wide"}, {"y"}).set("to", TensorProto::FLOAT);
+      EXPECT_EQ(m.run(), (type == kE4m3 ? std::vector<double>{1, 1.25, -0.3125, 448, 0}
+                                        : std::vector<double>{1, 1.25, -0.3125, 57344, 0}));
+    }
+}
+
+TEST(ImportTypes, ConstantsOf8BitsAreReadAndKept) {
+  const std::vector<uint8_t> codes = {0x38, 0x30, 0xc0, 0x01};  // of e4m3: 1, 0.5, -2, 2^-9
+  ModelBuilder m;
+  m.input("x", {1, 2}, {1, 1}).constant<uint8_t>("w", {2, 2}, kE4m3, codes).output("y");
+  m.node("Cast", {"w"}, {"wide"}).set("to", TensorProto::FLOAT);
+  m.node("MatMul", {"x", "wide"}, {"y"});
+  EXPECT_EQ(m.run(), (std::vector<double>{-1, 0.5 + 0x1p-9}));
+}
+
+TEST(ImportTypes, ACastThatDoesNotSaturateIsRefused) {
+  ModelBuilder m;
+  m.input("x", {1}, {1}).output("y");
+  m.node("Cast", {"x"}, {"small"}).set("to", kE5m2).set("saturate", 0);
+  m.node("Cast", {"small"}, {"y"}).set("to", TensorProto::FLOAT);
+  EXPECT_NE(render(m.import().diags()).find("saturate = 0, to f8e5m2"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace assay::import
