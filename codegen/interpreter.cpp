@@ -46,10 +46,13 @@ void Interpreter::run(const ir::Declare& s) {
 void Interpreter::run(const ir::Store& s) {
   const Lanes lanes = value(s.value);
   const ir::DType stored = kernel.buffers[static_cast<size_t>(s.id)].dtype;
+  const bool moved = ir::is_float8(stored) && s.value.dtype == stored;  // infinities, too
   for (int l = 0; l < s.count; ++l)
-    if (hold_in(l, s.conditions))
+    if (hold_in(l, s.conditions)) {
+      const double v = lanes[static_cast<size_t>(l)];
       element(s.id, place(s.index, l) + l * s.stride, "store to", &s.index) =
-          ir::converted(stored, lanes[static_cast<size_t>(l)]);
+          moved ? v : ir::converted(stored, v);
+    }
   ++counts.vector_stores;
 }
 

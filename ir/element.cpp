@@ -184,6 +184,8 @@ uint32_t pack(DType number, uint32_t bits, int i, double value) {
   std::byte* at = element.data() + i * bytes_of(number);
   if (is_integer(number))
     store_integer(number, at, static_cast<int64_t>(value));
+  else if (number == DType::f8e5m2 && std::isinf(value))  // a number of the type, not rounded to it
+    store(at, static_cast<uint8_t>(value < 0 ? 0xfc : 0x7c));
   else
     store_element(number, at, value);
   return load<uint32_t>(element.data());

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "hwdesc/library.h"
 #include "ir/computed_type.h"
+#include "ir/element.h"
 #include "ir/text_matrix.h"
 #include "lower/nest.h"
 #include "support/edit_distance.h"
@@ -132,8 +134,11 @@ class Finder {
   void check_types(const MatrixProduct& p) {
     for (const auto& [read, f] :
          {std::pair<int, const ir::Fragment*>{p.a, &instruction_.a}, {p.b, &instruction_.b}}) {
-      const ir::Tensor& t =
-          p_.graph.tensors[static_cast<size_t>(anchor_.reads[static_cast<size_t>(read)].tensor)];
+      const ir::Read& r = anchor_.reads[static_cast<size_t>(read)];
+      const ir::Tensor& t = p_.graph.tensors[static_cast<size_t>(r.tensor)];
+      if (r.guarded && !std::isnan(r.fill) && ir::converted(f->number, r.fill) != r.fill)
+        fail("reads " + std::string(ir::name_of(f->number)) + ", which do not hold the " +
+             std::to_string(r.fill) + " outside of " + t.name);
       if (t.dtype != f->number)
         fail("multiplies " + std::string(ir::name_of(f->number)) + ", and " + t.name + " is " +
              std::string(ir::name_of(t.dtype)));

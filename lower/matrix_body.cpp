@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "ir/element.h"
 #include "lower/build.h"
 
 namespace assay::lower {
@@ -22,7 +23,7 @@ bool repeat_fill(ir::Value& v, ir::DType number, int n) {
   ir::Value& fill = v.args[1];
   if (fill.number != 0) {
     if (fill.op != ir::ValueOp::constant || ir::bytes_of(number) != 1 || n != 4) return false;
-    const auto byte = static_cast<uint32_t>(static_cast<int32_t>(fill.number)) & 0xFFU;
+    const uint32_t byte = ir::pack(number, 0, 0, fill.number);
     fill.number = static_cast<double>(static_cast<int32_t>(byte * 0x01010101U));
   }
   return repeat_fill(v.args[0], number, n);

@@ -61,7 +61,9 @@ TEST(Storage, the_interpreter_stores_the_nearest_elements) {
     const Kernel k = writes_kernel(type, 16, kAll16);
     Buffers data = {{v.begin(), v.end()}, w};
     for (int o = 0; o < kWrites; ++o)
-      data.emplace_back(w.size() * (o == kScattered ? 2 : 1), static_cast<double>(kUntouched));
+      data.emplace_back(w.size() * (o == kScattered ? 2 : 1), o == kBack
+                                                                  ? static_cast<double>(kUntouched)
+                                                                  : elements.nearest(kUntouched));
     const auto counts = interpret(k, data);
     ASSERT_TRUE(counts.ok()) << render(counts.diags());
     for (int o = 0; o < kWrites; ++o)

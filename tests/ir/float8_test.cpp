@@ -96,6 +96,7 @@ TEST(Float8, words_of_four_are_packed) {
   for (int i = 0; i < 4; ++i) bits = pack(DType::f8e4m3, bits, i, i + 0.5);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(unpack(DType::f8e4m3, bits, i), i + 0.5);
   EXPECT_EQ(bits & 0xff, 0x30U);
+  EXPECT_EQ(pack(DType::f8e5m2, 0, 1, -kInfinity), 0xfc00U) << "as it is";
 }
 
 }  // namespace

@@ -84,7 +84,9 @@ Drawn draw_graph(const ir::MatrixInstruction& i, std::mt19937& rng) {
   const ir::DType out = narrow && pick(rng, {0, 1}) == 1 ? a : ir::DType::f32;
   const std::string mn = extents({{"m", m}, {"n", n}}), mnk = mn + extents({{", k", k}});
   const std::string outside =  // of a padded image: also a zero point
-      ir::bytes_of(a) == 1 ? pick<const char*>(rng, {"0", "77", "19"}) : "0";
+      ir::is_float8(a)       ? pick<const char*>(rng, {"0", "20", "-3"})
+      : ir::bytes_of(a) == 1 ? pick<const char*>(rng, {"0", "77", "19"})
+                             : "0";
   Form f{sized(a, {m, k}), sized(b, {k, n}), "c[m, n]", mnk, "a[m, k]", "b[k, n]", mn};
   switch (pick(rng, {0, 0, 1, 1, 2, 3, 4, 5})) {
     case 1:  // b transposed

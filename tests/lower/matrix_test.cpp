@@ -240,6 +240,12 @@ TEST(Matrix, WhatNoFragmentsFitIsRefusedWithTheReason) {
   EXPECT_THAT(
       refusal(with_instruction(small_cpu(16, 1), product().instruction), [](ir::Program&) {}),
       HasSubstr("which are not a vector of small-cpu"));
+  EXPECT_THAT(refusal(gpu,
+                      [](ir::Program& p) {
+                        p.graph.nodes[0].reads[0].guarded = true;
+                        p.graph.nodes[0].reads[0].fill = 0.1;
+                      }),
+              HasSubstr("reads bf16, which do not hold the 0.1"));
   const std::string lane = "lane.dot.m1n1k4.i8.i32";
   EXPECT_THAT(refusal(with_instruction(small_cpu(32, 1), lane),
                       [&](ir::Program& p) {
