@@ -125,11 +125,19 @@ void same_epilogue_loads(const ir::Program& p, lower::Counts& counted,
 
 TEST(Matrix, ClosedFormsEqualTheCountOfTheKernel) {
   unsigned seed = 20;
-  for (const char* name : {kDot, "avx512vnni.dot.m1n16k4.u8.i32", "sm80.mma.m16n8k16.bf16.f32",
-                           "sm80.mma.m16n8k32.i8.i32", "sm75.mma.m16n8k8.f16.f32"}) {
+  for (const auto& [name, lanes] : {std::pair{kDot, 16},
+                                    {"avx512vnni.dot.m1n16k4.u8.i32", 16},
+                                    {"arm.sdot.m1n4k4.i8.i32", 4},
+                                    {"sm80.mma.m16n8k16.bf16.f32", 32},
+                                    {"sm80.mma.m16n8k32.i8.i32", 32},
+                                    {"sm75.mma.m16n8k8.f16.f32", 32},
+                                    {"sm89.mma.m16n8k32.f8e4m3.f32", 32},
+                                    {"lane.dot.m1n1k4.i8.i32", 32},
+                                    {"gfx90a.mfma.f32.32x32x8.f16", 64}}) {
     std::mt19937 rng(++seed);
-    const bool waves = std::string(name).starts_with("sm");
-    const hwdesc::Target target = with_instruction(waves ? small_gpu(32) : small_cpu(16, 2), name);
+    const bool waves = lanes >= 32;
+    const hwdesc::Target target =
+        with_instruction(waves ? small_gpu(lanes) : small_cpu(lanes, 2), name);
     const int wanted = 150;
     int seen = 0;
     for (int i = 0; i < 6000 && seen < wanted; ++i) {
