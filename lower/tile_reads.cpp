@@ -149,12 +149,14 @@ ir::Value TileBody::read_anchor(int read, const Place& place, const std::vector<
   return read_at(read, place, position(place, offset), count, out);
 }
 
-ir::Value TileBody::read_at(int read, const Place& place, const std::vector<ir::Index>& at,
-                            int count, ir::Block& out) {
+TileBody::Element TileBody::element_of(int read, const Place& place,
+                                       const std::vector<ir::Index>& at) const {
   const ir::Read& r = s_.anchor.reads[static_cast<size_t>(read)];
   const auto it = s_.staged.find(read);
-  if (r.lookup) return read_looked_up(r, at, count, out);
-  if (it == s_.staged.end()) return read_external(r, at, count);
+  const auto tensor = static_cast<size_t>(r.tensor);
+  if (it == s_.staged.end())
+    return {s_.p.layouts[tensor], s_.p.graph.tensors[tensor].shape, s_.buffer_of.at(r.tensor),
+            index_at(r, at)};
   const StagedBuffer& staged = it->second;
   const auto level = static_cast<size_t>(staged.staging.level);
   const std::vector<ir::Range> tile = tile_ranges(s_.p, staged.staging.level);
@@ -167,7 +169,16 @@ ir::Value TileBody::read_at(int read, const Place& place, const std::vector<ir::
     });
     local.push_back(ir::simplify(inside + -low, s_.ranges));
   }
-  return load(r.tensor, staged.staging.layout, staged.shape, staged.buffer, local, count, 0);
+  return {staged.staging.layout, staged.shape, staged.buffer, std::move(local)};
+}
+
+ir::Value TileBody::read_at(int read, const Place& place, const std::vector<ir::Index>& at,
+                            int count, ir::Block& out) {
+  const ir::Read& r = s_.anchor.reads[static_cast<size_t>(read)];
+  if (r.lookup) return read_looked_up(r, at, count, out);
+  if (!s_.staged.contains(read)) return read_external(r, at, count);
+  const Element e = element_of(read, place, at);
+  return load(r.tensor, e.layout, e.shape, e.buffer, e.index, count, 0);
 }
 
 }  // namespace assay::lower

@@ -280,7 +280,7 @@ double scratch_of_group(const ir::Program& p) {
   for (const ir::Staging& s : p.staging)
     bytes += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s))) *
              ir::bytes_of(lower::staged_type(p, s)) * p.pipeline_stages;
-  return bytes;
+  return bytes + static_cast<double>(lower::fragment_scratch(p)) * waves_of_group(p);
 }
 
 double registers_of_thread(const ir::Program& p) {

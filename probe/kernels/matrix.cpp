@@ -89,7 +89,7 @@ void add_abilities(const runtime::DeviceInfo& info, KernelShape& shape) {
   shape.types = words_of(info, "types");
   for (const std::string& name : codegen::instruction_names()) {
     const auto i = codegen::find_instruction(name);
-    if (!i.ok() || !i->has_lanes() || !has(info, *i)) continue;
+    if (!i.ok() || !i->computes.has_fragments() || i->computes.opaque() || !has(info, *i)) continue;
     if (ir::bytes_of(i->computes.c.element) != kWord) continue;
     // Programs use vectors of the widest lanes alone.
     const int lanes = i->computes.workers();

@@ -195,7 +195,7 @@ void read_types(const Profile& p, Chip& to) {
 bool has_lanes(const std::string& instruction) {
   if (codegen::instruction_text(instruction).empty()) return false;
   const auto found = codegen::find_instruction(instruction);
-  return found.ok() && found->has_lanes();
+  return found.ok() && found->computes.has_fragments() && !found->computes.opaque();
 }
 
 // Matrix instructions share one pipe per partition.

@@ -62,7 +62,7 @@ TEST(Isa, all_of_the_library_parse_and_are_named_as_their_files) {
     const auto i = find_instruction(name);
     ASSERT_TRUE(i.ok()) << render(i.diags());
     EXPECT_EQ(i->computes.name, name);
-    EXPECT_TRUE(i->has_lanes() || i->spellings.empty()) << name;
+    EXPECT_TRUE(i->computes.has_fragments() || i->spellings.empty()) << name;
   }
   EXPECT_THAT(render(find_instruction("sm80.mma.m16n8k16.f16.f33").diags()),
               HasSubstr("did you mean 'sm80.mma.m16n8k16.f16.f32'?"));
@@ -133,7 +133,7 @@ TEST(Isa, without_mappings_it_is_priced_only) {
       "a: {dtype: bf16}\nb: {dtype: bf16}\nc: {dtype: f32}\n";
   const auto i = parse_instruction(text, "i.yaml");
   ASSERT_TRUE(i.ok()) << render(i.diags());
-  EXPECT_FALSE(i->has_lanes());
+  EXPECT_FALSE(i->computes.has_fragments());
   EXPECT_EQ(i->computes.n, 256);
   EXPECT_EQ(i->computes.a.number, DType::bf16);
   EXPECT_EQ(i->computes.c.number, DType::f32);
@@ -287,7 +287,7 @@ TEST(Isa, instructions_multiply_matrices) {
   for (const std::string& name : instruction_names()) {
     const auto parsed = find_instruction(name);
     ASSERT_TRUE(parsed.ok()) << render(parsed.diags());
-    if (!parsed->has_lanes()) continue;
+    if (!parsed->computes.has_fragments() || parsed->computes.opaque()) continue;
     const ir::MatrixInstruction i = parsed->computes;
     const int lanes = i.workers();
     std::vector<std::vector<double>> data;
