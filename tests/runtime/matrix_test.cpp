@@ -67,13 +67,16 @@ TEST(Matrix, vectors_of_this_processor) {
   if (info.id != "cpu:0") GTEST_SKIP() << "its instructions are of another kind";
   int seen = 0;
   for (const auto& [feature, name] : {std::pair{"avx512_bf16", "avx512bf16.dot.m1n16k2.bf16.f32"},
-                                      {"avx512_vnni", "avx512vnni.dot.m1n16k4.u8.i32"}}) {
+                                      {"avx512_vnni", "avx512vnni.dot.m1n16k4.u8.i32"},
+                                      {"amx_bf16", "amx.tdpbf16ps.m16n16k32.bf16.f32"},
+                                      {"amx_int8", "amx.tdpbssd.m16n16k64.i8.i32"},
+                                      {"amx_int8", "amx.tdpbusd.m16n16k64.u8.i32"}}) {
     if (info.fact("features").find(feature) == std::string::npos) continue;
     const hwdesc::Target target = test::with_instruction(test::small_cpu(16, 2), name);
     check(host.device(), target, host.options(), name, 50, 21);
     ++seen;
   }
-  if (seen == 0) GTEST_SKIP() << "it has neither avx512_bf16 nor avx512_vnni";
+  if (seen == 0) GTEST_SKIP() << "it has none of avx512_bf16, avx512_vnni, amx_bf16, amx_int8";
 }
 
 constexpr const char* kMadeUp = R"(schema: assay/profile/1
