@@ -72,6 +72,7 @@ class OpaqueBody final : public TileBody {  // invariant: points_ are of the fra
   ir::Value element(const Operand& o, const Place& place, const std::vector<int64_t>& offset,
                     const TileClass& tile, const ir::Index& row, const ir::Index& column,
                     ir::Block& out);
+  ir::Value taken_apart(const ir::Index& from) const;
   void take_apart(const Place& place, const Accumulator& c, const TileClass& tile, ir::Block& out);
 
   const MatrixProduct& product_;

@@ -57,6 +57,9 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
   };
   Element element_of(int read, const Place& place, const std::vector<ir::Index>& at) const;
   std::vector<ir::Index> index_at(const ir::Read& r, const std::vector<ir::Index>& at) const;
+  // May the position lie outside of the tensor, and of padding that holds what the read asks for?
+  bool needs_guard(const ir::Read& r, const ir::Layout& layout, const std::vector<int64_t>& shape,
+                   const std::vector<ir::Index>& index, size_t dim) const;
   ir::Value guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index,
                     ir::Value value) const;
   ir::Value epilogue(const Place& place, const Point& pt, ir::Value value, ir::Block& out);

@@ -61,6 +61,16 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
   return v;
 }
 
+bool TileBody::needs_guard(const ir::Read& r, const ir::Layout& layout,
+                           const std::vector<int64_t>& shape, const std::vector<ir::Index>& index,
+                           size_t dim) const {
+  const ir::Range range = narrower(ir::range_of(r.index[dim], ir::ranges_of(s_.anchor)),
+                                   ir::range_of(index[dim], s_.ranges));
+  const ir::Pad pad =
+      r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(dim)) : ir::Pad{};
+  return range.low < -pad.before || range.high > shape[dim] - 1 + pad.after;
+}
+
 ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index,
                             ir::Value value) const {
   if (!r.guarded) return value;
@@ -72,10 +82,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
   g.dtype = s_.type;
   g.lanes = value.lanes;
   for (size_t d = 0; d < index.size(); ++d) {
-    const ir::Range range =
-        narrower(ir::range_of(r.index[d], whole), ir::range_of(index[d], s_.ranges));
-    ir::Pad pad = r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
-    if (range.low >= -pad.before && range.high <= t.shape[d] - 1 + pad.after) continue;
+    if (!needs_guard(r, layout, t.shape, index, d)) continue;
     auto shared = shared_condition(index[d], t.shape[d], ir::range_of(r.index[d], whole), s_.lane,
                                    s_.width(), s_.ranges);
     if (s_.product && ir::depends_on(index[d], s_.lane)) {

@@ -100,10 +100,10 @@ std::string complaints(const std::string& from, const std::string& to) {
 TEST(Isa, faults_are_named_with_their_place) {
   EXPECT_THAT(
       complaints("shape: {m: 16", "shape: {mm: 16"),
-      AllOf(HasSubstr("i.yaml:15:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
+      AllOf(HasSubstr("i.yaml:17:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
   EXPECT_THAT(complaints("m: 16", "m: 0"), HasSubstr("'0', expected a number from 1 to 1024"));
   EXPECT_THAT(complaints("n: 8", "n: 16"),
-              AllOf(HasSubstr("i.yaml:17:"),
+              AllOf(HasSubstr("i.yaml:19:"),
                     HasSubstr("the mapping is of a matrix of 16 x 8, expected 16 x 16")));
   EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f17, in: f16x2"),
               HasSubstr("unknown element type 'f17'"));
@@ -118,7 +118,7 @@ TEST(Isa, faults_are_named_with_their_place) {
               HasSubstr("did you mean 'spatial'?"));
   EXPECT_THAT(
       complaints(", mapping: \"repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)\"", ""),
-      AllOf(HasSubstr("i.yaml:16:"), HasSubstr("only some have a mapping")));
+      AllOf(HasSubstr("i.yaml:18:"), HasSubstr("only some have a mapping")));
   EXPECT_THAT(complaints("({d3})", "({d4})"),
               AllOf(HasSubstr("unknown hole {d4}"), HasSubstr("{d3} is missing in the text")));
   EXPECT_THAT(complaints("  cuda:", "  cudda:"),
