@@ -110,6 +110,22 @@ TEST(Matrix, waves_of_a_chip_that_does_not_exist) {
   check(chip.device(), test::with_instruction(test::small_gpu(32), name), {}, name, 100, 22);
 }
 
+// Tile registers of a chip that this is not.
+TEST(Matrix, cores_with_tile_registers) {
+  std::string profile = std::string(testing::kSmallChip) + "instructions:\n";
+  const std::vector<std::string> names = {"amx.tdpbf16ps.m16n16k32.bf16.f32",
+                                          "amx.tdpbssd.m16n16k64.i8.i32",
+                                          "amx.tdpbusd.m16n16k64.u8.i32"};
+  for (const std::string& name : names)
+    profile +=
+        "  - {use: isa/" + name + ", per: unit, rate: 512 /cycle@core, latency: 52 cycles@core}\n";
+  profile.replace(profile.find("64 MiB"), 6, "4 GiB ");
+  testing::Chip chip(profile);
+  EXPECT_THAT(chip.device().info().fact("matrix"), ::testing::HasSubstr(names[1]));
+  for (const std::string& name : names)
+    check(chip.device(), test::with_instruction(test::small_cpu(16, 2), name), {}, name, 15, 23);
+}
+
 // Twice the rows take twice the instructions, at the rate of the profile.
 TEST(Matrix, takes_the_time_of_its_instructions) {
   testing::Chip chip(kMadeUp);
