@@ -122,6 +122,37 @@ void add_waves(const Space& s, const Fragments& f, std::vector<Choice>& out) {
     }
 }
 
+// Rows of a whose distance is a power of two meet in few sets of a cache, so it may be copied, too.
+void add_copies(const Space& s, const Fragments& f, Choice c, int b, bool packed,
+                std::vector<Choice>& out) {
+  const auto k = static_cast<size_t>(f.k);
+  if (packed || !s.stageable(b)) out.push_back(c);
+  std::vector<int> copied;
+  if (!packed && s.stageable(b)) copied.push_back(b);
+  for (const bool both : {false, true}) {
+    if (both && s.stageable(1 - b)) copied.push_back(1 - b);
+    if (copied.empty() || (both && copied.back() != 1 - b)) continue;
+    c.staged = copied;
+    std::sort(c.staged.begin(), c.staged.end());
+    for (const int64_t part : {s.extent(f.k), round_up(int64_t{512}, f.instruction.k)}) {
+      c.block_tile = c.group_tile;
+      c.block_tile[k] = std::min(part, s.extent(f.k));
+      out.push_back(c);
+      if (part >= s.extent(f.k)) break;
+    }
+  }
+}
+
+// Are neighbours along an axis neighbours in the output?
+bool is_stored_along(const Space& s, int axis) {
+  const auto t = static_cast<size_t>(s.problem.graph.outputs[0]);
+  std::vector<ir::Index> at;
+  for (size_t d = 0; d < s.problem.graph.tensors[t].shape.size(); ++d)
+    at.push_back(ir::variable(static_cast<int>(d)));
+  return lower::lane_stride(s.problem.layouts[t], s.problem.graph.tensors[t].shape, at, axis,
+                            s.machine.native_width, ir::ranges_of(s.anchor)) == 1;
+}
+
 // Tiles of a core's registers: as many fragments as they hold. Of a constant b that is packed the
 // layout suits; another one is copied in parts of the reduction.
 void add_tiles(const Space& s, const Fragments& f, int b, std::vector<Choice>& out) {
@@ -151,17 +182,7 @@ void add_tiles(const Space& s, const Fragments& f, int b, std::vector<Choice>& o
         c.register_tile[k] = std::min<int64_t>(i.k, s.extent(f.k));
         c.group_tile = group;
         c.vector_axis_outer = outer;
-        if (packed || !s.stageable(b)) {
-          out.push_back(std::move(c));
-          continue;
-        }
-        c.staged = {b};
-        for (const int64_t part : {s.extent(f.k), round_up(int64_t{512}, i.k)}) {
-          c.block_tile = group;
-          c.block_tile[k] = std::min(part, s.extent(f.k));
-          out.push_back(c);
-          if (part >= s.extent(f.k)) break;
-        }
+        add_copies(s, f, c, b, packed, out);
       }
   }
 }
@@ -213,7 +234,7 @@ std::vector<Choice> tile_register_choices(const Space& s) {
     if (i.registers == 0 || !i.opaque() || i.n % s.machine.native_width != 0) continue;
     for (int n = 0; n < s.spatial; ++n) {
       Operands of;
-      if (s.is_batch_axis(n) || !multiplies(s, i, n, of)) continue;
+      if (s.is_batch_axis(n) || !multiplies(s, i, n, of) || !is_stored_along(s, n)) continue;
       const int m = row_axis(s, of), k = deep_axis(s, of, 1);
       const int b = of.b == &s.anchor.reads[0] ? 0 : 1;
       if (m >= 0 && k >= 0) add_tiles(s, {i, m, n, k}, b, out);
