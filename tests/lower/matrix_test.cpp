@@ -167,12 +167,14 @@ TEST(Matrix, RandomProductsOfOpaqueFragmentsComputeWhatTheReferenceComputes) {
     EXPECT_GT(seen.apart, 100) << name;
     EXPECT_EQ(seen.lanes, 0) << name;
   }
-  const Seen seen = check("sm70.wmma.m16n16k16.f16.f32", small_gpu(32), 200, ++seed);
-  EXPECT_GT(seen.staged, 20);
-  EXPECT_GT(seen.workers, 5);
-  EXPECT_GT(seen.direct, 20);
-  EXPECT_GT(seen.together, 50);
-  EXPECT_GT(seen.apart, 50);
+  for (const char* name : {"sm70.wmma.m16n16k16.f16.f32", "coopmat.m16n16k16.f16.f32"}) {
+    const Seen seen = check(name, small_gpu(32), 200, ++seed);
+    EXPECT_GT(seen.staged, 20);
+    EXPECT_GT(seen.workers, 5);
+    EXPECT_GT(seen.direct, 20);
+    EXPECT_GT(seen.together, 50);
+    EXPECT_GT(seen.apart, 50);
+  }
 }
 
 // c[m, n] = a[m, k] b[k, n] of bf16, in fragments of 2 x 2.
