@@ -2,8 +2,8 @@
 // holds which elements of its operands (ir/task_mapping.h), and its text in each dialect that has
 // it. A new instruction is a new file, without code.
 //
-// An opaque fragment (tile registers, or lanes that a vendor deals as it likes) has layouts in
-// memory instead of a mapping, and texts that load, store and zero it whole. Shape and types are
+// An opaque fragment (tile registers, lanes that a vendor deals as it likes) has layouts in memory
+// instead of a mapping. Texts load, store and zero it whole. Shape and types are
 // enough to price an instruction. One whose operands lie elsewhere (scratchpad, the edges of an
 // array) has neither; then there is no text, and no kernel uses it.
 #pragma once

@@ -57,7 +57,7 @@ std::optional<Dealt> dealt(const ir::Fragment& f, int lanes, bool along_rows, in
 // Opaque fragments that a program's registers hold at once; 0: its instruction has others.
 int64_t fragments_held(const ir::Program& p, const MatrixProduct& product);
 
-// Bytes of scratch that a wave may need for fragments that it puts together or takes apart.
+// Bytes of scratch that a wave may need for fragments that it packs and unpacks.
 int64_t fragment_scratch(const ir::Program& p);
 
 // Row and column of the element that a lane holds in place `item`, as expressions of the lane.

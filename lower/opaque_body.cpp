@@ -10,7 +10,7 @@ namespace assay::lower {
 
 namespace {
 
-// Is the value a multiple of `n` for all values of its variables, as far as its terms tell?
+// Is the value a multiple of `n` for all values of its variables? False where terms do not tell.
 bool is_multiple(const ir::Index& i, int64_t n) {
   return i.offset % n == 0 && std::all_of(i.terms.begin(), i.terms.end(),
                                           [&](const ir::Term& t) { return t.coeff % n == 0; });

@@ -1,11 +1,11 @@
 // A register tile of opaque fragments: whole fragments are loaded, multiplied and stored, and those
 // of c are kept through the whole reduction. Internal to lower/.
 //
-// A fragment of a or b is loaded from where it is, the tensor or its staged copy, if all of it is
-// inside and lies there as one of the instruction's layouts. Otherwise it is put together in
-// scratch, element by element, with zeros outside of the tile: at edges, under guards, in other
-// layouts. A fragment of c is stored to the output if nothing follows it and it fits there, else to
-// scratch, from which lanes read it for the epilogue.
+// A fragment of a or b is loaded from the tensor or its staged copy, if all of it is inside and
+// lies there as one of the instruction's layouts. Otherwise it is packed in scratch, element by
+// element, with zeros outside of the tile: at edges, under guards, in other layouts. A fragment of
+// c is stored to the output if nothing follows it and it fits there, else to scratch, from which
+// lanes read it for the epilogue.
 //
 // Registers are few, so those of a and b are loaded again in each step of the reduction.
 #pragma once

@@ -1,4 +1,4 @@
-// Opaque fragments in scratch: those of a and b are put together there, and those of c taken apart.
+// Opaque fragments in scratch: those of a and b are packed there, and those of c unpacked.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -173,7 +173,7 @@ class ProgramWork {
         cycles / whole_groups_ * (s.staging >= 0 ? shape_.banks * shape_.bank_width : shape_.line);
   }
 
-  // Opaque fragments that are put together or taken apart: each access is of all lanes of a wave.
+  // Opaque fragments that are packed and unpacked: each access is of all lanes of a wave.
   void count_fragment_scratch() {
     for (size_t b = arguments_.size() + p_.staging.size();
          lower::fragment_scratch(p_) > 0 && b < counts_.buffers.size(); ++b) {
