@@ -100,6 +100,24 @@ void Interpreter::run(const ir::MatrixMultiply& s) {
   ++counts.matrix;
 }
 
+void Interpreter::run(const ir::MoveFragment& s) {
+  const ir::Register& r = kernel.registers[static_cast<size_t>(s.reg)];
+  const ir::Fragment& f = *ir::fragment_in(kernel, r);
+  Lanes& held = registers[static_cast<size_t>(s.reg)];
+  held.resize(static_cast<size_t>(r.lanes));
+  const int64_t first = ir::evaluate(s.index, indices);
+  for (int lane = 0; lane < r.lanes; ++lane) {
+    const int64_t at =
+        first + ir::memory_offset(f, r.fragment.layout, f.mapping.task(lane, 0), s.stride);
+    double& number = held[static_cast<size_t>(lane)];
+    if (s.store)
+      element(s.id, at, "store to", &s.index) = number;
+    else
+      number = found(s.id, at, &s.index);
+  }
+  ++(s.store ? counts.vector_stores : counts.vector_loads);
+}
+
 bool Interpreter::hold(const std::vector<ir::Condition>& conditions) const {
   return std::all_of(conditions.begin(), conditions.end(), [&](const ir::Condition& c) {
     const int64_t v = ir::evaluate(c.index, indices);

@@ -73,6 +73,7 @@ struct Interpreter {
   void run(const ir::AtomicAdd& s);
   void run(const ir::DeviceBarrier& s);
   void run(const ir::MatrixMultiply& s);
+  void run(const ir::MoveFragment& s);
 
   bool hold(const std::vector<ir::Condition>& conditions) const;
   bool hold_in(int lane, const std::vector<ir::Condition>& conditions);

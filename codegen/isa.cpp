@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <sstream>
 
@@ -18,6 +19,8 @@ using yaml::Node;
 
 struct Reader : YamlReader {
   InstructionSpelling spelling_in(const Node& n, const ir::MatrixInstruction& i);
+  void read_text(const Node& n, const ir::MatrixInstruction& i, InstructionSpelling& s);
+  void read_opaque(const Node& n, const ir::MatrixInstruction& i, InstructionSpelling& s);
   std::vector<Need> needs(const Node& n);
 };
 
@@ -29,8 +32,7 @@ std::vector<Need> Reader::needs(const Node& n) {
   return out;
 }
 
-InstructionSpelling Reader::spelling_in(const Node& n, const ir::MatrixInstruction& i) {
-  InstructionSpelling s;
+void Reader::read_text(const Node& n, const ir::MatrixInstruction& i, InstructionSpelling& s) {
   only_keys(n, {"needs", "text", "header"});
   std::vector<std::string> names;
   for (const auto& [operand, f] :
@@ -43,6 +45,36 @@ InstructionSpelling Reader::spelling_in(const Node& n, const ir::MatrixInstructi
         std::none_of(s.text.pieces.begin(), s.text.pieces.end(),
                      [&](const Piece& p) { return p.hole && p.text == hole; }))
       fail(n, fmt::format("{{{}}} is missing in the text", hole));
+}
+
+void Reader::read_opaque(const Node& n, const ir::MatrixInstruction& i, InstructionSpelling& s) {
+  static constexpr std::array<std::string_view, 5> kText = {"a", "b", "c", "a_layout", "b_layout"};
+  static constexpr std::array<std::string_view, 7> kMove = {
+      "register", "address", "buffer", "index", "stride", "bytes", "layout"};
+  static constexpr std::array<std::string_view, 2> kDeclare = {"register", "layout"};
+  only_keys(n, {"needs", "header", "begin", "end", "sync", "declare_a", "declare_b", "declare_c",
+                "zero", "load_a", "load_b", "store_c", "text"});
+  s.text = spelling(n, "text", kText);
+  s.zero = spelling(n, "zero", std::span(kMove).first(1));
+  s.load_a = spelling(n, "load_a", kMove);
+  s.load_b = spelling(n, "load_b", kMove);
+  s.store_c = spelling(n, "store_c", kMove);
+  for (const auto& [key, to] : {std::pair<const char*, Template*>{"declare_a", &s.declare_a},
+                                {"declare_b", &s.declare_b},
+                                {"declare_c", &s.declare_c}})
+    if (i.registers == 0)
+      *to = spelling(n, key, kDeclare);
+    else if (const Node* v = n.find(key))
+      fail(*v, "registers that have numbers are not declared");
+  for (const auto& [key, to] : {std::pair<const char*, std::string*>{"begin", &s.begin},
+                                {"end", &s.end},
+                                {"sync", &s.sync}})
+    if (const Node* v = n.find(key)) *to = text_of(*v);
+}
+
+InstructionSpelling Reader::spelling_in(const Node& n, const ir::MatrixInstruction& i) {
+  InstructionSpelling s;
+  i.opaque() ? read_opaque(n, i, s) : read_text(n, i, s);
   if (const Node* v = n.find("needs")) s.needs = needs(*v);
   if (const Node* v = n.find("header")) s.header = text_of(*v);
   return s;
@@ -55,12 +87,12 @@ Result<Instruction> parse_instruction(std::string_view text, std::string_view fi
   if (!doc) return doc.diags();
   Reader r{{{*doc}}};
   const Node& root = doc->root;
-  r.only_keys(root, {"schema", "name", "shape", "a", "b", "c", "spellings"});
+  r.only_keys(root, {"schema", "name", "shape", "registers", "align", "a", "b", "c", "spellings"});
   Instruction out;
   r.word(root, "schema", {"assay/isa/1"});
   const ir::MatrixInstruction& i = out.computes = ir::read_instruction(r, root);
   const Node* spellings = has_error(r.diags) ? nullptr : root.find("spellings");
-  if (spellings != nullptr && !out.has_lanes())
+  if (spellings != nullptr && !i.has_fragments())
     r.fail(*spellings, "a text names the registers of a, b and c, which have no mappings",
            "give them, or leave the text out: then the instruction is priced only");
   else if (spellings != nullptr && spellings->kind != Node::Kind::map)

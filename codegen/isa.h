@@ -2,9 +2,10 @@
 // holds which elements of its operands (ir/task_mapping.h), and its text in each dialect that has
 // it. A new instruction is a new file, without code.
 //
-// Shape and types are enough to price it. Operands that lie elsewhere (scratchpad, tile registers,
-// the edges of an array), or that a vendor deals to lanes as it likes, have no mappings; then there
-// is no text either, and no kernel uses it.
+// An opaque fragment (tile registers, lanes that a vendor deals as it likes) has layouts in memory
+// instead of a mapping. Texts load, store and zero it whole. Shape and types are
+// enough to price an instruction. One whose operands lie elsewhere (scratchpad, the edges of an
+// array) has neither; then there is no text, and no kernel uses it.
 #pragma once
 
 #include <map>
@@ -29,17 +30,19 @@ struct InstructionSpelling {
   std::vector<Need> needs;
   Template text;       // {a0} {a1} ...: the registers of an operand; c and d as well
   std::string header;  // what it needs in front of all kernels; may be empty
+  // Of opaque fragments, whose text has {a} {b} {c}, c in place, and {a_layout} {b_layout}:
+  std::string begin, end;  // of a kernel's groups
+  std::string sync;        // between lanes that write scratch and fragments that read it, and back
+  Template declare_a, declare_b, declare_c;  // none where registers have numbers
+  Template zero, load_a, load_b, store_c;
 };
 
 struct Instruction {
   ir::MatrixInstruction computes;
   std::map<std::string, InstructionSpelling, std::less<>> spellings;  // by dialect; may be empty
-
-  // Whether the registers of lanes hold its operands.
-  bool has_lanes() const { return !computes.c.mapping.steps.empty(); }
 };
 
-// Errors: unknown or missing keys, unknown holes, a text without mappings. So are mappings that do
+// Errors: unknown or missing keys, unknown holes, a text without fragments. So are mappings that do
 // not cover every element of their operand equally often, whose worker counts differ, or that only
 // some operands have. Each error has its place in the file.
 Result<Instruction> parse_instruction(std::string_view text, std::string_view file);

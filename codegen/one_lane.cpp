@@ -145,6 +145,9 @@ bool OneLane::is_copy(const ir::Stmt& s) const {
     const ir::Buffer& to = kernel_.buffers[static_cast<size_t>(store->id)];
     return to.scope == ir::Scope::scratch && !to.by_lane;
   }
+  if (const auto* move = std::get_if<ir::MoveFragment>(&s.node))
+    return move->store &&
+           kernel_.buffers[static_cast<size_t>(move->id)].scope == ir::Scope::scratch;
   if (const auto* loop = std::get_if<ir::For>(&s.node)) return is_copy(loop->body);
   if (const auto* branch = std::get_if<ir::If>(&s.node))
     return is_copy(branch->then_body) && is_copy(branch->else_body);

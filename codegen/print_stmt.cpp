@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "codegen/isa.h"
 #include "codegen/printer.h"
 
 namespace assay::codegen {
@@ -87,6 +86,7 @@ void print(Printer& p, const ir::Locate& s) {
 }
 
 void print(Printer& p, const ir::Assign& s) {
+  if (is_opaque(p, s.reg)) return print_zeroed(p, s.reg);
   Text value = print_value(p, s.value);
   if (p.pinned[static_cast<size_t>(s.reg)] && p.has("pin"))
     value = p.spell("pin", {{"a", value}, {"type", {p.type_name(s.value.dtype, s.value.lanes)}}});
@@ -97,6 +97,10 @@ void print(Printer& p, const ir::Assign& s) {
 void print(Printer& p, const ir::Declare& s) {
   std::string type, names;
   for (const int id : s.regs) {
+    if (is_opaque(p, id)) {
+      print_declared(p, id);
+      continue;
+    }
     const ir::Register& r = p.kernel.registers[static_cast<size_t>(id)];
     const std::string this_type = p.type_name(r.dtype, r.lanes);
     if (this_type != type && !names.empty()) p.line(fmt::format("{} {};", type, names));
@@ -153,28 +157,6 @@ void print(Printer& p, const ir::Barrier&) {
   p.line(p.spell("barrier", {{"lanes", {std::to_string(p.threads * p.kernel.waves)}}}).text);
 }
 
-// As the instruction's own file spells it in this dialect.
-void print(Printer& p, const ir::MatrixMultiply& s) {
-  const std::string& name = p.kernel.instructions[static_cast<size_t>(s.instruction)].name;
-  const auto found = find_instruction(name);
-  const auto spelling =
-      found.ok() ? found->spellings.find(p.dialect.name) : decltype(found->spellings.end()){};
-  if (!found.ok() || spelling == found->spellings.end()) {
-    p.unsupported.insert(fmt::format("matrix instruction '{}'", name));
-    return;
-  }
-  if (!spelling->second.header.empty()) p.used.instruction_headers.insert(spelling->second.header);
-  std::vector<std::string> holes;
-  for (const auto& [operand, regs] : {std::pair{'a', &s.a}, {'b', &s.b}, {'c', &s.c}, {'d', &s.d}})
-    for (size_t i = 0; i < regs->size(); ++i) holes.push_back(fmt::format("{}{}", operand, i));
-  std::vector<Filling> fillings;
-  size_t hole = 0;
-  for (const std::vector<int>* regs : {&s.a, &s.b, &s.c, &s.d})
-    for (const int r : *regs)
-      fillings.emplace_back(holes[hole++], Text{p.register_names[static_cast<size_t>(r)]});
-  p.line(fill(spelling->second.text, fillings).text);
-}
-
 // Lane by lane, in order.
 void print(Printer& p, const ir::AtomicAdd& s) {
   const int lanes = s.value.lanes;
@@ -221,9 +203,11 @@ void print(Printer& p, const ir::DeviceBarrier& s) {
 }  // namespace
 
 void print_block(Printer& p, const ir::Block& block) {
+  const int outside = p.numbered;
   ++p.depth;
   for (const ir::Stmt& s : block) std::visit([&](const auto& node) { print(p, node); }, s.node);
   --p.depth;
+  p.numbered = outside;
 }
 
 }  // namespace assay::codegen

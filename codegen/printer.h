@@ -24,6 +24,7 @@ struct Used {
   };
   std::set<Vector> vectors;
   std::set<std::string> instruction_headers;
+  std::string begin, end;  // of a kernel's groups, as its matrix instruction says
 };
 
 struct Printer {
@@ -40,6 +41,7 @@ struct Printer {
   std::string out;
   int depth = 0;
   int temporaries = 0;
+  int numbered = 0;                   // registers in the open blocks whose names are numbers
   std::set<std::string> unsupported;  // what the dialect can not spell
 
   Printer(const ir::Kernel& k, const Dialect& d, Used& u, int threads_of_group);
@@ -98,6 +100,13 @@ Text print_list(Printer& p, const ir::Value& v, const std::vector<std::string>& 
 Text print_value(Printer& p, const ir::Value& v);
 Text print_lane(Printer& p, const Text& vector, int lane);
 Text print_number(Printer& p, ir::DType t, double number);
+
+// Matrix instructions and opaque fragments, as the instruction's own file spells them.
+void print(Printer& p, const ir::MatrixMultiply& s);
+void print(Printer& p, const ir::MoveFragment& s);
+bool is_opaque(const Printer& p, int reg);
+void print_zeroed(Printer& p, int reg);
+void print_declared(Printer& p, int reg);
 
 void print_block(Printer& p, const ir::Block& block);
 

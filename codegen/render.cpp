@@ -138,6 +138,11 @@ std::string print_body(Printer& p, const FrameText& frame) {
   return body;
 }
 
+bool has_hole(const Template& t, std::string_view name) {
+  return std::any_of(t.pieces.begin(), t.pieces.end(),
+                     [&](const Piece& p) { return p.hole && p.text == name; });
+}
+
 void print_entry(Printer& p, const FrameText& frame, const std::string& body, int threads) {
   if (p.kernel.lane >= 0) {
     p.out += p.spell(kEntrySimt, {{"name", {p.kernel.name}},
@@ -148,12 +153,16 @@ void print_entry(Printer& p, const FrameText& frame, const std::string& body, in
                  .text;
     return;
   }
+  if (!p.used.begin.empty() && !has_hole(*p.dialect.find(kEntry), "begin"))
+    p.unsupported.insert("the state that a matrix instruction needs around a kernel");
   const bool streams = p.used.words.contains("store_stream") && p.has("stream_fence");
   p.out += p.spell(kEntry, {{"name", {p.kernel.name}},
                             {"body", {body}},
                             {"entry_parameters", {frame.entry_parameters}},
                             {"arguments", {frame.arguments}},
                             {"group", {p.index_names[0]}},
+                            {"begin", {p.used.begin.empty() ? "" : "\n  " + p.used.begin}},
+                            {"end", {p.used.end}},
                             {"fence", {streams ? p.spell("stream_fence", {}).text : ""}}})
                .text;
 }

@@ -84,7 +84,7 @@ constexpr SpellingRow kRows[] = {
     {"argument_in", {"scalar", "name", "position"}, kOptional},
     {"argument_out", {"scalar", "name", "position"}, kOptional},
     {"argument_scratch", {"scalar", "name", "offset"}, kOptional},
-    {"entry", {"name", "body", "entry_parameters", "arguments", "group", "fence"}},
+    {"entry", {"name", "body", "entry_parameters", "arguments", "group", "fence", "begin", "end"}},
     // Kernels of one lane per thread.
     {"entry_simt", {"name", "body", "entry_parameters", "arguments", "lanes"}, kOptional},
     {"parameter_lane", {"name"}, kOptional},

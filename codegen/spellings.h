@@ -10,7 +10,7 @@ namespace assay::codegen {
 
 struct SpellingRow {
   std::string_view name;
-  std::string_view holes[6];  // unused ones are empty
+  std::string_view holes[8];  // unused ones are empty
   bool required = true;
 
   std::vector<std::string_view> hole_names() const;

@@ -15,13 +15,20 @@ ir::Kernel SplitVectors::run() {
 void SplitVectors::split_registers() {
   out_.registers.clear();
   for (const ir::Register& r : kernel_.registers) {
+    if (r.fragment.instruction >= 0) {  // it stays whole
+      pieces_of_.push_back({static_cast<int>(out_.registers.size())});
+      out_.registers.push_back(r);
+      continue;
+    }
     const Shape shape = shape_of(r.lanes, r.dtype);
     std::vector<int> ids;
     for (int p = 0; p < shape.pieces; ++p) {
       ids.push_back(static_cast<int>(out_.registers.size()));
       out_.registers.push_back(
-          {shape.pieces == 1 ? r.name : fmt::format("{}_{}", r.name, p * shape.lanes), r.dtype,
-           shape.lanes});
+          {shape.pieces == 1 ? r.name : fmt::format("{}_{}", r.name, p * shape.lanes),
+           r.dtype,
+           shape.lanes,
+           {}});
     }
     pieces_of_.push_back(std::move(ids));
   }
@@ -47,6 +54,10 @@ void SplitVectors::add(ir::Block& to, const ir::If& s) {
 
 void SplitVectors::add(ir::Block& to, const ir::Assign& s) {
   const auto& pieces = pieces_of_[static_cast<size_t>(s.reg)];
+  if (kernel_.registers[static_cast<size_t>(s.reg)].fragment.instruction >= 0) {
+    to.push_back({ir::Assign{pieces[0], s.value}});
+    return;
+  }
   for (size_t p = 0; p < pieces.size(); ++p)
     to.push_back({ir::Assign{pieces[p], value(s.value, static_cast<int>(p))}});
 }
@@ -75,11 +86,15 @@ void SplitVectors::add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s)
 // Its registers must stay whole: check_matrix() has recorded those that would be split.
 void SplitVectors::add(ir::Block& to, const ir::MatrixMultiply& s) {
   const ir::MatrixInstruction& i = kernel_.instructions[static_cast<size_t>(s.instruction)];
-  check_matrix(i);
+  if (!i.opaque()) check_matrix(i);
   ir::MatrixMultiply out{s.instruction, s.d, s.a, s.b, s.c};
   for (std::vector<int>* regs : {&out.d, &out.a, &out.b, &out.c})
     for (int& r : *regs) r = piece_of(r, 0);
   to.push_back({std::move(out)});
+}
+
+void SplitVectors::add(ir::Block& to, const ir::MoveFragment& s) {
+  to.push_back({ir::MoveFragment{s.store, piece_of(s.reg, 0), s.id, s.index, s.stride}});
 }
 
 void SplitVectors::add(ir::Block& to, const ir::Keep& s) {

@@ -56,6 +56,7 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   void add(ir::Block& to, const ir::AtomicAdd& s) { add_atomic(to, s); }
   void add(ir::Block& to, const ir::DeviceBarrier& s) { add_device_barrier(to, s); }
   void add(ir::Block& to, const ir::MatrixMultiply& s);
+  void add(ir::Block& to, const ir::MoveFragment& s);
 
   std::vector<std::vector<int>> pieces_of_;  // per register of kernel_
 };

@@ -64,6 +64,14 @@ struct Lister {
                      k.instructions.at(static_cast<size_t>(s.instruction)).name, regs(s.a),
                      regs(s.b), regs(s.c)));
   }
+  void list(const MoveFragment& s) {
+    const Register& r = k.registers.at(static_cast<size_t>(s.reg));
+    const std::string where = fmt::format("{}[{} stride {}]", buffer(s.id), at(s.index), s.stride),
+                      how =
+                          fragment_in(k, r)->memory.at(static_cast<size_t>(r.fragment.layout)).name;
+    line(s.store ? fmt::format("{} by {} = {}", where, how, r.name)
+                 : fmt::format("{} = {} by {}", r.name, where, how));
+  }
   void list(const AtomicAdd& s) {
     line(fmt::format("{}{}[{} step {}] += {} in one step", s.reg < 0 ? "" : reg(s.reg) + " = ",
                      buffer(s.id), at(s.index), s.stride, value(s.value)));
@@ -195,6 +203,12 @@ std::string print_kernel(const Kernel& k) {
   --l.depth;
   l.block(k.body);
   return std::move(l.out);
+}
+
+const Fragment* fragment_in(const Kernel& k, const Register& r) {
+  const int i = r.fragment.instruction;
+  if (i < 0 || static_cast<size_t>(i) >= k.instructions.size()) return nullptr;
+  return &k.instructions[static_cast<size_t>(i)].operand(r.fragment.operand);
 }
 
 // Names may repeat, numbers do not.

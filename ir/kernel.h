@@ -47,10 +47,19 @@ struct Buffer {
   bool operator==(const Buffer&) const = default;
 };
 
+// Of a register that holds an opaque fragment whole.
+struct FragmentType {
+  int instruction = -1;  // of the kernel; -1: the register is one of lanes
+  char operand = 'c';    // a, b, or c, which is d as well
+  int layout = 0;        // of Fragment::memory: in which it is loaded or stored
+  bool operator==(const FragmentType&) const = default;
+};
+
 struct Register {
   std::string name;
   DType dtype = DType::f32;
-  int lanes = 1;
+  int lanes = 1;  // of an opaque fragment: its elements
+  FragmentType fragment = {};
   bool operator==(const Register&) const = default;
 };
 
@@ -221,9 +230,20 @@ struct MatrixMultiply {
   bool operator==(const MatrixMultiply&) const = default;
 };
 
+// An opaque fragment, from buffer `id` at `index` on or to it, in the register's layout. The
+// buffer's elements are of its type. It is zeroed by an Assign of the constant 0.
+struct MoveFragment {
+  bool store = false;
+  int reg = -1;
+  int id = -1;
+  Index index;
+  int64_t stride = 0;  // elements along the layout's outermost dimension
+  bool operator==(const MoveFragment&) const = default;
+};
+
 struct Stmt {
   std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier,
-               AtomicAdd, DeviceBarrier, MatrixMultiply>
+               AtomicAdd, DeviceBarrier, MatrixMultiply, MoveFragment>
       node;
   bool operator==(const Stmt&) const = default;
 };
@@ -257,6 +277,9 @@ struct Kernel {
   int vector_lane = -1;  // index variable of a vector's lane, where addresses need it
   Block body;
 };
+
+// The fragment that a register holds whole; nullptr: it is one of lanes.
+const Fragment* fragment_in(const Kernel& k, const Register& r);
 
 // Checks ids, declarations before use, lanes, loop variables bound once, and that all waves and
 // lanes of a group reach each barrier.

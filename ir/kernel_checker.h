@@ -76,6 +76,8 @@ struct Checker {
   void check(const DeviceBarrier& s);
   void check_added_to(int id, DType added);
   void check(const MatrixMultiply& s);
+  void check(const MoveFragment& s);
+  const Fragment* opaque(int reg, const char* what);
   void check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs,
                       const Fragment& f);
 };

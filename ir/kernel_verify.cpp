@@ -76,6 +76,9 @@ void Checker::check(const Assign& s) {
   check_value(s.value);
   if (!register_ok(s.reg)) return;
   const Register& r = k.registers[static_cast<size_t>(s.reg)];
+  if (r.fragment.instruction >= 0 && (s.value.op != ValueOp::constant || s.value.number != 0 ||
+                                      opaque(s.reg, "zeroed") == nullptr))
+    fail(fmt::format("register '{}' holds an opaque fragment, which is zeroed or loaded", r.name));
   if (r.lanes != s.value.lanes || r.dtype != s.value.dtype)
     fail(fmt::format("register '{}' has {} lanes and is assigned {}, or another type", r.name,
                      r.lanes, s.value.lanes));
@@ -151,7 +154,9 @@ void Checker::check_fragment(const MatrixInstruction& i, const char* operand,
   for (const int id : regs) {
     if (!register_ok(id)) continue;
     const Register& r = k.registers[static_cast<size_t>(id)];
-    if (r.dtype != f.element || r.lanes != f.mapping.workers())
+    const Fragment* own = fragment_in(k, r);
+    if (r.dtype != f.element || r.lanes != f.mapping.workers() ||
+        own != (f.memory.empty() ? nullptr : &f))
       fail(fmt::format("register '{}' is no part of {} of {}: {} lanes of {} are", r.name, operand,
                        i.name, f.mapping.workers(), name_of(f.element)));
   }
@@ -165,6 +170,34 @@ void Checker::check(const MatrixMultiply& s) {
   check_fragment(i, "b", s.b, i.b);
   check_fragment(i, "c", s.c, i.c);
   check_fragment(i, "d", s.d, i.c);
+  if (i.opaque() && s.d != s.c)
+    fail(fmt::format("{} adds to an opaque fragment, and d is another one than c", i.name));
+}
+
+// The fragment of a register that a move names.
+const Fragment* Checker::opaque(int reg, const char* what) {
+  if (!register_ok(reg)) return nullptr;
+  const Register& r = k.registers[static_cast<size_t>(reg)];
+  const Fragment* f = fragment_in(k, r);
+  if (f == nullptr || f->memory.empty())
+    fail(fmt::format("register '{}' is {}: it holds no opaque fragment", r.name, what));
+  else if (!in_range(r.fragment.layout, f->memory.size()))
+    fail(fmt::format("register '{}' has no layout {}", r.name, r.fragment.layout));
+  else
+    return f;
+  return nullptr;
+}
+
+void Checker::check(const MoveFragment& s) {
+  check_index(s.index);
+  const Fragment* f = opaque(s.reg, s.store ? "stored whole" : "loaded whole");
+  if (!buffer_ok(s.id) || f == nullptr) return;
+  const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
+  if (b.dtype != f->number)
+    fail(fmt::format("a fragment of {} is moved whole, and buffer '{}' has {}", name_of(f->number),
+                     b.name, name_of(b.dtype)));
+  if (s.store && b.scope == Scope::global && !b.written)
+    fail(fmt::format("buffer '{}' is stored to but not marked written", b.name));
 }
 
 void Checker::check(const Prefetch& s) {

@@ -140,6 +140,8 @@ void Checker::check_leaf(const Value& v) {
     fail(fmt::format("a load of {} elements into {} lanes", v.count, v.lanes));
   if (v.op == ValueOp::reg && register_ok(v.id)) {
     const Register& r = k.registers[static_cast<size_t>(v.id)];
+    if (r.fragment.instruction >= 0)
+      fail(fmt::format("register '{}' holds an opaque fragment, which no lane reads", r.name));
     if (r.dtype != v.dtype || r.lanes != v.lanes)
       fail(fmt::format("register '{}' has {} lanes and is read with {}", r.name, r.lanes, v.lanes));
   }

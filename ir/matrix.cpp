@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "ir/element.h"
@@ -10,7 +11,17 @@
 namespace assay::ir {
 namespace {
 
+std::vector<int64_t> physical_extents(const Fragment& f, int layout) {
+  return physical_shape(f.memory[static_cast<size_t>(layout)].layout,
+                        std::vector<int64_t>{f.mapping.rows(), f.mapping.cols()});
+}
+
 std::string print(const Fragment& f) {
+  if (!f.memory.empty()) {
+    std::string text = fmt::format("{} of memory", name_of(f.number));
+    for (const FragmentLayout& l : f.memory) text += fmt::format(" {} {}", l.name, print(l.layout));
+    return text;
+  }
   return fmt::format("{}{} in {}: {}", f.tf32 ? "tf32 of " : "", name_of(f.number),
                      name_of(f.element), print(f.mapping));
 }
@@ -46,6 +57,7 @@ Matrix gather(const Fragment& f, const std::vector<double>& registers) {
 }
 
 double in_type(DType t, double v) {
+  if (t == DType::i32 && std::isnan(v)) return 0;  // of what no store wrote
   return t == DType::i32 ? static_cast<double>(
                                static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(v))))
                          : rounded(t, v);
@@ -83,6 +95,24 @@ MatrixInstruction widened(const MatrixInstruction& i, int lanes) {
 std::string print(const MatrixInstruction& i) {
   return fmt::format("{}: m {} n {} k {}; a {}; b {}; c {}", i.name, i.m, i.n, i.k, print(i.a),
                      print(i.b), print(i.c));
+}
+
+int64_t memory_lines(const Fragment& f, int layout) { return physical_extents(f, layout)[0]; }
+
+int64_t line_elements(const Fragment& f, int layout) {
+  return int64_t{f.mapping.rows()} * f.mapping.cols() / memory_lines(f, layout);
+}
+
+int64_t memory_offset(const Fragment& f, int layout, const Task& t, int64_t stride) {
+  const std::vector<int64_t> extents = physical_extents(f, layout);
+  const std::vector<PhysicalDim>& dims = f.memory[static_cast<size_t>(layout)].layout.dims;
+  int64_t at = 0, distance = 1;
+  for (size_t p = dims.size(); p-- > 0;) {
+    const int64_t index = (dims[p].dim == 0 ? t.row : t.col) / dims[p].div;
+    at += (dims[p].mod > 0 ? index % dims[p].mod : index) * (p == 0 ? stride : distance);
+    distance *= extents[p];
+  }
+  return at;
 }
 
 std::vector<double> multiply(const MatrixInstruction& i, const std::vector<double>& a,

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
+
+#include "ir/text_layout.h"
 
 namespace assay::ir {
 namespace {
@@ -42,11 +45,32 @@ void cover(yaml::Reader& r, const Node& at, const TaskMapping& m, int rows, int 
     r.fail(at, "some elements are held more often than others");
 }
 
+// The layouts of an opaque fragment, by name. Its register has a lane for each element.
+void memory(yaml::Reader& r, const Node& at, int rows, int cols, Fragment& f) {
+  const std::vector<int64_t> shape{rows, cols};
+  if (at.kind != Node::Kind::map || at.entries.empty())
+    return r.fail(at, "expected a map from names of layouts to layouts",
+                  "{row: \"[0, 1]\", col: \"[1, 0]\"}: 0 are rows, 1 columns");
+  for (const yaml::Entry& e : at.entries) {
+    auto layout = parse_layout(r.text_of(e.value));
+    if (!layout) {
+      r.fail(e.value, layout.diags()[0].message, layout.diags()[0].hint);
+      continue;
+    }
+    std::string fault = is_padded(*layout) ? "it is padded" : layout_fault(*layout, shape);
+    if (fault.empty() && physical_elements(*layout, shape) != int64_t{rows} * cols)
+      fault = fmt::format("its blocks do not divide {} x {}", rows, cols);
+    if (!fault.empty()) r.fail(e.value, fmt::format("no layout of the fragment: {}", fault));
+    f.memory.push_back({e.key, std::move(layout).value()});
+  }
+  f.mapping.steps = {{MappingStep::Kind::spatial, rows, cols}};
+}
+
 Fragment fragment(yaml::Reader& r, const Node& root, const char* key, int rows, int cols) {
   Fragment f;
   const Node* n = r.need(root, key);
   if (n == nullptr) return f;
-  r.only_keys(*n, {"dtype", "in", "reads", "mapping"});
+  r.only_keys(*n, {"dtype", "in", "reads", "mapping", "memory"});
   if (r.need(*n, "dtype") != nullptr) f.number = f.element = type(r, *n, "dtype", DType::f32);
   f.element = type(r, *n, "in", f.number);
   if (const Node* reads = n->find("reads")) {
@@ -58,6 +82,12 @@ Fragment fragment(yaml::Reader& r, const Node& root, const char* key, int rows, 
     r.fail(*n, fmt::format("{} holds two numbers", name_of(f.number)),
            fmt::format("dtype: {}, in: {}", name_of(number_type(f.number)), name_of(f.number)));
   const Node* mapping = n->find("mapping");
+  if (const Node* m = n->find("memory")) {
+    if (mapping != nullptr) r.fail(*m, "a fragment of lanes has no layouts in memory");
+    if (n->find("in") != nullptr) r.fail(*m, "elements of an opaque fragment share no register");
+    memory(r, *m, rows, cols, f);
+    return f;
+  }
   if (mapping == nullptr) return f;
   auto parsed = parse_mapping(r.text_of(*mapping));
   if (!parsed) {
@@ -91,15 +121,25 @@ MatrixInstruction read_instruction(yaml::Reader& r, const Node& root) {
     i.n = size(r, *shape, "n");
     i.k = size(r, *shape, "k");
   }
+  const auto count = [&](const char* key, int& to) {
+    if (const Node* n = root.find(key)) to = static_cast<int>(r.number(*n, kLargest));
+  };
+  count("registers", i.registers);
+  if (const Node* align = root.find("align")) {
+    r.only_keys(*align, {"address", "stride"});
+    i.address = size(r, *align, "address");
+    i.stride = size(r, *align, "stride");
+  }
   i.a = fragment(r, root, "a", i.m, i.k);
   i.b = fragment(r, root, "b", i.k, i.n);
   i.c = fragment(r, root, "c", i.m, i.n);
   for (const auto& [key, f] : {std::pair<const char*, const Fragment&>{"a", i.a}, {"b", i.b}}) {
     const Node* n = root.find(key);
     if (n == nullptr || has_error(r.diags)) continue;
-    if (f.mapping.steps.empty() != i.c.mapping.steps.empty())
-      r.fail(*n, "of a, b and c only some have a mapping", "give it for all of them, or for none");
-    else if (f.mapping.workers() != i.workers())
+    if (f.mapping.steps.empty() != i.c.mapping.steps.empty() || f.memory.empty() == i.opaque())
+      r.fail(*n, "of a, b and c only some have a mapping, or layouts in memory",
+             "give the same for all of them, or none");
+    else if (!i.opaque() && f.mapping.workers() != i.workers())
       r.fail(*n,
              fmt::format("it is held by {} workers, c by {}", f.mapping.workers(), i.workers()));
   }

@@ -32,6 +32,8 @@ void add_scaled(Counts& to, const Counts& c, double times) {
     a.scattered_lanes += from.scattered_lanes * times;
     a.fragment_loads += from.fragment_loads * times;
     a.fragment_stores += from.fragment_stores * times;
+    a.line_loads += from.line_loads * times;
+    a.line_stores += from.line_stores * times;
   }
 }
 
@@ -152,7 +154,8 @@ void deciding(const ir::Block& block, std::set<int>& out) {
 class Counter {
  public:
   explicit Counter(const ir::Kernel& k)
-      : values_(k.index_names.size(), 0),
+      : kernel_(k),
+        values_(k.index_names.size(), 0),
         lane_(k.vector_lane),
         buffers_(k.buffers.size()),
         redundant_(redundant_loads(k)) {}
@@ -260,6 +263,13 @@ class Counter {
   void visit(const ir::Keep&, Counts&) {}
   void visit(const ir::Barrier&, Counts& out) { out.barriers += 1; }
   void visit(const ir::MatrixMultiply&, Counts& out) { out.matrix += 1; }
+  void visit(const ir::MoveFragment& s, Counts& out) {
+    const ir::Register& r = kernel_.registers[static_cast<size_t>(s.reg)];
+    const auto lines =
+        static_cast<double>(ir::memory_lines(*ir::fragment_in(kernel_, r), r.fragment.layout));
+    AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
+    (s.store ? a.line_stores : a.line_loads) += lines;
+  }
   void visit(const ir::DeviceBarrier&, Counts&) {}  // not made by lowering
   void visit(const ir::AtomicAdd& s, Counts& out) {
     count_value(s.value, lane_, redundant_.eliminated, evaluated_, out);
@@ -267,6 +277,7 @@ class Counter {
     out.buffers[static_cast<size_t>(s.id)].scattered_lanes += s.value.lanes;
   }
 
+  const ir::Kernel& kernel_;
   std::vector<int64_t> values_;
   const int lane_;  // Kernel::vector_lane
   size_t buffers_;
@@ -281,13 +292,14 @@ class Counter {
 double Counts::loads() const {
   double n = 0;
   for (const AccessCount& a : buffers)
-    n += a.vector_loads + a.splats + a.gathered_lanes + a.fragment_loads;
+    n += a.vector_loads + a.splats + a.gathered_lanes + a.fragment_loads + a.line_loads;
   return n;
 }
 
 double Counts::stores() const {
   double n = 0;
-  for (const AccessCount& a : buffers) n += a.vector_stores + a.scattered_lanes + a.fragment_stores;
+  for (const AccessCount& a : buffers)
+    n += a.vector_stores + a.scattered_lanes + a.fragment_stores + a.line_stores;
   return n;
 }
 

@@ -64,6 +64,8 @@ class Finder {
     MatrixProduct out{instruction_, 0, 1, -1, p_.vector_axis, -1};
     if (!is_product())
       fail("computes a sum of products of two operands, which " + anchor_.name + " is not");
+    else if (instruction_.opaque())
+      find_dealt(out);
     else if (p_.vector_axis < 0 || p_.vector_width != instruction_.workers())
       fail("has fragments in " + std::to_string(instruction_.workers()) +
                " lanes, the vector width is " + std::to_string(p_.vector_width),
@@ -94,6 +96,18 @@ class Finder {
            anchor_.reads.size() == 2 && anchor_.body.op == ir::ScalarOp::mul &&
            std::all_of(anchor_.body.args.begin(), anchor_.body.args.end(), reads) &&
            anchor_.body.args[0].operand != anchor_.body.args[1].operand;
+  }
+
+  void find_dealt(MatrixProduct& out) {
+    const auto even = [&](const ir::Fragment& f) {
+      return dealt(f, p_.vector_width, true, 0, 1).has_value();
+    };
+    if (p_.vector_axis < 0 || !even(instruction_.a) || !even(instruction_.b) ||
+        !even(instruction_.c))
+      return fail("has fragments whose rows of " + std::to_string(instruction_.n) + " elements " +
+                      std::to_string(p_.vector_width) + " lanes do not share evenly",
+                  "vector: {axis: <of columns>, width: <a divisor or a multiple>}");
+    find_axes(out);
   }
 
   void find_axes(MatrixProduct& out) {
@@ -143,6 +157,7 @@ class Finder {
         fail("multiplies " + std::string(ir::name_of(f->number)) + ", and " + t.name + " is " +
              std::string(ir::name_of(t.dtype)));
     }
+    if (instruction_.a.tf32 && instruction_.opaque()) return fail("reads f32 as tf32, unsupported");
     const ir::DType sum = ir::computed_in(p_.graph, anchor_);
     if (instruction_.c.number != sum || instruction_.c.element != sum)
       fail("adds up in " + std::string(ir::name_of(instruction_.c.number)) + ", and " +
@@ -223,18 +238,20 @@ void check_instruction(const ir::Program& p, const hwdesc::Target& target, Diags
         near.empty() ? "hw_profiles/isa has one file for each" : "did you mean '" + near + "'?");
   }
   const std::string named = "matrix instruction '" + p.instruction + "'";
-  if (!known->has_lanes())
+  const ir::MatrixInstruction& own = known->computes;
+  if (!own.has_fragments())
     return fail(named + " has operands outside of registers, so that no program uses it",
-                "one whose file in hw_profiles/isa has mappings");
+                "one whose file in hw_profiles/isa has mappings, or layouts in memory");
   const auto& has = target.profile.instructions;
   if (std::none_of(has.begin(), has.end(),
                    [&](const hwdesc::Instruction& i) { return i.use == "isa/" + p.instruction; }))
     return fail(target.profile.name + " has no " + named,
                 has.empty() ? kWithout : "it has " + names_of(target.profile));
-  const int threads = hwdesc::threads_of(target), lanes = known->computes.workers();
-  const bool fits =
-      threads > 1 ? lanes == 1 || lanes == threads : lanes > 1 && lies_in_vectors(known->computes);
-  if (!fits)
+  const int threads = hwdesc::threads_of(target),
+            lanes = own.opaque() ? p.vector_width : own.workers();
+  const bool of_wave = lanes == threads || (lanes == 1 && !own.opaque()),
+             of_vector = own.opaque() ? own.n % lanes == 0 : lanes > 1 && lies_in_vectors(own);
+  if (threads > 1 ? !of_wave : !of_vector)
     return fail(named + " has fragments in " + std::to_string(lanes) +
                     (lanes == 1 ? " lane, which is not a " : " lanes, which are not a ") +
                     (threads > 1 ? "wave" : "vector") + " of " + target.profile.name,
@@ -244,8 +261,15 @@ void check_instruction(const ir::Program& p, const hwdesc::Target& target, Diags
                                  [](const ir::Node& n) { return uses_positions(n.body); }))
     return fail(named + " deals rows and columns to lanes, and an epilogue computes with positions",
                 kWithout);
-  if (const auto product = matrix_product(p); !product)
+  const auto product = matrix_product(p);
+  if (!product) {
     for (const Diag& d : product.diags()) out.push_back(d);
+    return;
+  }
+  if (const int64_t held = fragments_held(p, *product); own.registers > 0 && held > own.registers)
+    fail(named + " has " + std::to_string(own.registers) +
+             " registers for fragments, and the register tile needs " + std::to_string(held),
+         "fewer fragments along rows or columns");
 }
 
 void check_spelling(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
@@ -255,6 +279,54 @@ void check_spelling(const ir::Program& p, const hwdesc::Target& target, Diags& o
     out.push_back(error(p.name + ": dialect " + target.dialect.name +
                             " does not spell matrix instruction '" + p.instruction + "'",
                         "hw_profiles/isa/" + p.instruction + ".yaml has `spellings`"));
+}
+
+std::optional<Dealt> dealt(const ir::Fragment& f, int lanes, bool along_rows, int step, int lane) {
+  const int64_t rows = f.mapping.rows(), columns = f.mapping.cols();
+  const int64_t along = along_rows ? columns : rows, across = along_rows ? rows : columns;
+  Dealt out;
+  out.along_rows = along_rows;
+  ir::Index first = ir::variable(lane), line = ir::variable(step);
+  if (along % lanes == 0) {
+    out.steps = across;
+    out.vectors = along / lanes;
+  } else if (lanes % along == 0 && across % (lanes / along) == 0) {
+    const std::vector<ir::Range> ranges(static_cast<size_t>(std::max(step, lane)) + 1,
+                                        {0, lanes - 1});
+    out.steps = across / (lanes / along);
+    line = line * (lanes / along) + ir::divide(first, along, ranges);
+    first = ir::modulo(first, along, ranges);
+  } else {
+    return std::nullopt;
+  }
+  out.row = along_rows ? line : first;
+  out.column = along_rows ? first : line;
+  return out;
+}
+
+int64_t fragments_held(const ir::Program& p, const MatrixProduct& product) {
+  if (!product.instruction.opaque()) return 0;
+  const ir::Node& anchor = p.graph.nodes[0];
+  int64_t all = 1, of_a = 1, of_b = 1;
+  for (int a = 0; a < ir::spatial_count(p.graph, anchor); ++a) {
+    const int64_t step = fragment_step(product, a),
+                  n = (p.tiles.back().extent[static_cast<size_t>(a)] + step - 1) / step;
+    all *= n;
+    if (ir::moves_with(anchor, product.a, a)) of_a *= n;
+    if (ir::moves_with(anchor, product.b, a)) of_b *= n;
+  }
+  return all + of_a + of_b;
+}
+
+int64_t fragment_scratch(const ir::Program& p) {
+  const KnownInstruction* known =
+      p.instruction.empty() ? nullptr : known_instruction(p.instruction);
+  if (known == nullptr || !known->computes.opaque()) return 0;
+  const ir::MatrixInstruction& i = known->computes;
+  int64_t bytes = 0;
+  for (const ir::Fragment* f : {&i.a, &i.b, &i.c})
+    bytes += int64_t{f->mapping.workers()} * ir::bytes_of(f->number);
+  return bytes;
 }
 
 LaneTask lane_task(const ir::TaskMapping& mapping, int lane, int item, ir::Ranges ranges) {

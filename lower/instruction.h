@@ -2,9 +2,10 @@
 // k.
 //
 // The anchor is a sum of products a * b. Its lanes lie along n: the program's vector axis, and its
-// vector width is the number of lanes that hold a fragment. The register tile holds whole
-// fragments: its extents along m, n and k are multiples of the instruction's, or the whole axis,
-// whose last fragments are filled up with zeros. Other axes are unrolled.
+// vector width is the number of lanes that hold a fragment. Of opaque fragments it is any width
+// that deals their elements evenly: lanes hold these while they are stored. The register tile holds
+// whole fragments: its extents along m, n and k are multiples of the instruction's, or the whole
+// axis, whose last fragments are filled up with zeros. Other axes are unrolled.
 #pragma once
 
 #include <optional>
@@ -21,9 +22,6 @@ namespace assay::lower {
 struct KnownInstruction {
   ir::MatrixInstruction computes;
   std::vector<std::string> dialects;  // that spell it
-
-  // Whether registers of lanes hold its operands; otherwise it is priced only.
-  bool has_lanes() const { return !computes.c.mapping.steps.empty(); }
 };
 
 // Of the library; nullptr: there is none of that name.
@@ -45,6 +43,22 @@ int64_t fragment_step(const MatrixProduct& product, int axis);
 // print it.
 void check_instruction(const ir::Program& p, const hwdesc::Target& target, Diags& out);
 void check_spelling(const ir::Program& p, const hwdesc::Target& target, Diags& out);
+
+// Elements of an opaque fragment as `lanes` hold them in each step of a loop: along rows, or along
+// columns. A step has `vectors` of each lane, in columns (rows) `lanes` from each other.
+struct Dealt {
+  int64_t steps = 1, vectors = 1;
+  ir::Index row, column;  // of the first vector
+  bool along_rows = true;
+};
+// nullopt: the lanes do not divide it evenly. `step`, `lane`: variables.
+std::optional<Dealt> dealt(const ir::Fragment& f, int lanes, bool along_rows, int step, int lane);
+
+// Opaque fragments that a program's registers hold at once; 0: its instruction has others.
+int64_t fragments_held(const ir::Program& p, const MatrixProduct& product);
+
+// Bytes of scratch that a wave may need for fragments that it packs and unpacks.
+int64_t fragment_scratch(const ir::Program& p);
 
 // Row and column of the element that a lane holds in place `item`, as expressions of the lane.
 struct LaneTask {

@@ -43,6 +43,12 @@ std::optional<double> scratchpad_bytes(const hwdesc::Profile& profile) {
 }
 
 // Staged copies must fit, those of all pipeline stages.
+int64_t waves_of(const ir::Program& p) {
+  int64_t n = 1;
+  for (const int w : p.workers) n *= w;
+  return n;
+}
+
 void check_staged_bytes(const ir::Program& p, std::optional<double> limit, Diags& out) {
   if (!limit) return;
   int64_t bytes = 2 * sort_plan(p).elements * ir::bytes_of(ir::DType::f32);
@@ -54,6 +60,7 @@ void check_staged_bytes(const ir::Program& p, std::optional<double> limit, Diags
   for (const ir::Staging& s : p.staging)
     bytes += ir::physical_elements(s.layout, staged_shape(p, s)) * ir::bytes_of(staged_type(p, s)) *
              p.pipeline_stages;
+  bytes += fragment_scratch(p) * waves_of(p);
   if (static_cast<double>(bytes) > *limit)
     out.push_back(error(p.name + ": staged copies of " + std::to_string(bytes) + " B exceed the " +
                         std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
@@ -147,6 +154,8 @@ int64_t live_vectors(const ir::Program& p) {
     else
       rows *= t;
   }
+  // Opaque fragments have registers of their own; their elements pass one vector at a time.
+  if (fragment_scratch(p) > 0) return 2;
   if (std::holds_alternative<ir::Scan>(anchor.kind))
     return rows * vectors + static_cast<int64_t>(anchor.reads.size());
   if (!ir::is_expression(anchor) || anchor.combine == ir::Combiner::none)

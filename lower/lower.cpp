@@ -9,6 +9,7 @@
 #include "lower/legal.h"
 #include "lower/lowering.h"
 #include "lower/matrix_body.h"
+#include "lower/opaque_body.h"
 #include "lower/tile_body.h"
 
 namespace assay::lower {
@@ -67,12 +68,16 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
     emit(i + 1, place, tile, out, body);
   }
 
+  std::unique_ptr<TileBody> body_of(const TileClass& tile, const Place& place) {
+    if (!s_.product) return std::make_unique<TileBody>(s_, tile, place);
+    if (s_.product->instruction.opaque()) return std::make_unique<OpaqueBody>(s_, tile, place);
+    return std::make_unique<MatrixBody>(s_, tile, place);
+  }
+
   void emit(size_t i, const Place& place, const TileClass& tile, ir::Block& out, TileBody* body) {
     if (i == s_.nest.first_inner && body == nullptr) {
       if (!ir::is_expression(s_.anchor)) return emit_kind(s_, tile, place, out);
-      const std::unique_ptr<TileBody> tile_body =
-          s_.product ? std::make_unique<MatrixBody>(s_, tile, place)
-                     : std::make_unique<TileBody>(s_, tile, place);
+      const std::unique_ptr<TileBody> tile_body = body_of(tile, place);
       tile_body->emit_begin(out);
       if (s_.anchor.combine != ir::Combiner::none) emit(i, place, tile, out, tile_body.get());
       emit_ends(0, place, tile, *tile_body, out);
@@ -220,6 +225,10 @@ Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
     s.line_bytes = static_cast<int64_t>(target.profile.memory[0].line.value->v);
   const bool vectors = hwdesc::threads_of(target) == 1;
   Emitter(s, vectors).emit_all();
+  if (vectors && s.kernel.vector_lane >= 0)
+    s.diags.push_back(error(p.name + ": matrix instruction '" + p.instruction +
+                                "' needs lanes at addresses of their own, which vectors have not",
+                            "a layout in which neighbours of an operand are equidistant"));
   if (!s.diags.empty()) return s.diags;
   if (!vectors) bring_loads_forward(s.kernel);
   return std::move(s.kernel);

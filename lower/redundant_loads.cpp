@@ -26,6 +26,8 @@ void changed_by(const ir::Block& block, Changes& out);
 
 void changed_by(const ir::Stmt& s, Changes& out) {
   if (const auto* store = std::get_if<ir::Store>(&s.node)) out.buffers.insert(store->id);
+  if (const auto* move = std::get_if<ir::MoveFragment>(&s.node); move != nullptr && move->store)
+    out.buffers.insert(move->id);
   if (const auto* let = std::get_if<ir::LetIndex>(&s.node)) out.variables.insert(let->var);
   if (const auto* locate = std::get_if<ir::Locate>(&s.node)) out.variables.insert(locate->var);
   if (const auto* loop = std::get_if<ir::For>(&s.node)) {
@@ -82,6 +84,8 @@ class Eliminator {
           value(store->value, available, done);  // lowering already moves copies
         forget(available, {store->id});
       }
+      if (const auto* move = std::get_if<ir::MoveFragment>(&s.node); move != nullptr && move->store)
+        forget(available, {move->id});
       if (const auto* loop = std::get_if<ir::For>(&s.node)) before_loop(*loop, available, done);
       if (const auto* either = std::get_if<ir::If>(&s.node)) {
         block(either->then_body, available);

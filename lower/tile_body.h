@@ -24,7 +24,7 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
   virtual void emit_begin(ir::Block& out);
   virtual void emit_reduce_point(const Place& place, const TileClass& tile, ir::Block& out);
   // `tile`: the part of the tile inside the tensors.
-  void emit_end(const Place& place, const TileClass& tile, ir::Block& out);
+  virtual void emit_end(const Place& place, const TileClass& tile, ir::Block& out);
 
  protected:
   struct Point {                  // one accumulator
@@ -48,7 +48,18 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
   ir::Value read_external(const ir::Read& r, const std::vector<ir::Index>& at, int count) const;
   ir::Value read_looked_up(const ir::Read& r, const std::vector<ir::Index>& at, int count,
                            ir::Block& out);
+  // Where an element of the anchor's read is: in its staged copy, else in the tensor.
+  struct Element {
+    const ir::Layout& layout;
+    std::vector<int64_t> shape;
+    int buffer = -1;
+    std::vector<ir::Index> index;
+  };
+  Element element_of(int read, const Place& place, const std::vector<ir::Index>& at) const;
   std::vector<ir::Index> index_at(const ir::Read& r, const std::vector<ir::Index>& at) const;
+  // May the position lie outside of the tensor, and of padding that holds what the read asks for?
+  bool needs_guard(const ir::Read& r, const ir::Layout& layout, const std::vector<int64_t>& shape,
+                   const std::vector<ir::Index>& index, size_t dim) const;
   ir::Value guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index,
                     ir::Value value) const;
   ir::Value epilogue(const Place& place, const Point& pt, ir::Value value, ir::Block& out);

@@ -61,6 +61,16 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
   return v;
 }
 
+bool TileBody::needs_guard(const ir::Read& r, const ir::Layout& layout,
+                           const std::vector<int64_t>& shape, const std::vector<ir::Index>& index,
+                           size_t dim) const {
+  const ir::Range range = narrower(ir::range_of(r.index[dim], ir::ranges_of(s_.anchor)),
+                                   ir::range_of(index[dim], s_.ranges));
+  const ir::Pad pad =
+      r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(dim)) : ir::Pad{};
+  return range.low < -pad.before || range.high > shape[dim] - 1 + pad.after;
+}
+
 ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir::Index>& index,
                             ir::Value value) const {
   if (!r.guarded) return value;
@@ -72,10 +82,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
   g.dtype = s_.type;
   g.lanes = value.lanes;
   for (size_t d = 0; d < index.size(); ++d) {
-    const ir::Range range =
-        narrower(ir::range_of(r.index[d], whole), ir::range_of(index[d], s_.ranges));
-    ir::Pad pad = r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
-    if (range.low >= -pad.before && range.high <= t.shape[d] - 1 + pad.after) continue;
+    if (!needs_guard(r, layout, t.shape, index, d)) continue;
     auto shared = shared_condition(index[d], t.shape[d], ir::range_of(r.index[d], whole), s_.lane,
                                    s_.width(), s_.ranges);
     if (s_.product && ir::depends_on(index[d], s_.lane)) {
@@ -149,12 +156,14 @@ ir::Value TileBody::read_anchor(int read, const Place& place, const std::vector<
   return read_at(read, place, position(place, offset), count, out);
 }
 
-ir::Value TileBody::read_at(int read, const Place& place, const std::vector<ir::Index>& at,
-                            int count, ir::Block& out) {
+TileBody::Element TileBody::element_of(int read, const Place& place,
+                                       const std::vector<ir::Index>& at) const {
   const ir::Read& r = s_.anchor.reads[static_cast<size_t>(read)];
   const auto it = s_.staged.find(read);
-  if (r.lookup) return read_looked_up(r, at, count, out);
-  if (it == s_.staged.end()) return read_external(r, at, count);
+  const auto tensor = static_cast<size_t>(r.tensor);
+  if (it == s_.staged.end())
+    return {s_.p.layouts[tensor], s_.p.graph.tensors[tensor].shape, s_.buffer_of.at(r.tensor),
+            index_at(r, at)};
   const StagedBuffer& staged = it->second;
   const auto level = static_cast<size_t>(staged.staging.level);
   const std::vector<ir::Range> tile = tile_ranges(s_.p, staged.staging.level);
@@ -167,7 +176,16 @@ ir::Value TileBody::read_at(int read, const Place& place, const std::vector<ir::
     });
     local.push_back(ir::simplify(inside + -low, s_.ranges));
   }
-  return load(r.tensor, staged.staging.layout, staged.shape, staged.buffer, local, count, 0);
+  return {staged.staging.layout, staged.shape, staged.buffer, std::move(local)};
+}
+
+ir::Value TileBody::read_at(int read, const Place& place, const std::vector<ir::Index>& at,
+                            int count, ir::Block& out) {
+  const ir::Read& r = s_.anchor.reads[static_cast<size_t>(read)];
+  if (r.lookup) return read_looked_up(r, at, count, out);
+  if (!s_.staged.contains(read)) return read_external(r, at, count);
+  const Element e = element_of(read, place, at);
+  return load(r.tensor, e.layout, e.shape, e.buffer, e.index, count, 0);
 }
 
 }  // namespace assay::lower

@@ -70,9 +70,10 @@ class ProgramWork {
     w_.groups = static_cast<double>(ir::group_count(p_));
     w_.threads = waves_of_group(p_) * shape_.lanes;
     w_.registers_per_thread = registers_of_thread(p_);
-    w_.scratch_bytes = scratch_of_group(p_);
+    w_.scratch_bytes = scratch_of_group(p_, counts_);
     count_operations();
     for (const Stream& s : streams_.streams) count_accesses(s);
+    count_fragment_scratch();
     count_waits();
     w_.read = traffic_.empty() ? 0 : traffic_.back().read;
     w_.written = traffic_.empty() ? 0 : traffic_.back().written;
@@ -158,16 +159,35 @@ class ProgramWork {
     if (b >= counts_.buffers.size() || !seen_.insert(b).second) return;
     const lower::AccessCount& a = counts_.buffers[b];
     const double separate = (a.gathered_lanes + a.scattered_lanes) / p_.vector_width;
-    const double fragments = a.fragment_loads + a.fragment_stores;
-    const double all = a.vector_loads + a.vector_stores + a.splats + separate + fragments;
+    const double fragments = a.fragment_loads + a.fragment_stores,
+                 line = line_bytes(p_, read_of(s)), lines = a.line_loads + a.line_stores;
+    const double all = a.vector_loads + a.vector_stores + a.splats + separate + fragments +
+                       lines * line / (kFloat * p_.vector_width);
     double cycles = (a.vector_loads + a.vector_stores) * contiguous_cycles(s) + a.splats;
     if (separate > 0) cycles += separate * divergent_cycles(s);
     if (fragments > 0) cycles += fragments * fragment_cycles(p_, read_of(s), shape_);
+    // Lines of the scratchpad are neighbours or in other banks; those of a cache take one each.
+    cycles += lines * (s.staging >= 0 ? line / (shape_.banks * shape_.bank_width)
+                                      : std::max(1.0, line / shape_.line));
     w_.loads += all / whole_groups_;
     // An argument's address is an addition of its own.
     w_.instructions += (s.staging >= 0 ? all : 2 * all) / whole_groups_;
     (s.staging >= 0 ? w_.scratch_traffic : w_.near_traffic) +=
         cycles / whole_groups_ * (s.staging >= 0 ? shape_.banks * shape_.bank_width : shape_.line);
+  }
+
+  // Opaque fragments that are packed and unpacked: each access is of all lanes of a wave.
+  void count_fragment_scratch() {
+    for (size_t b = arguments_.size() + p_.staging.size();
+         lower::fragment_scratch(p_) > 0 && b < counts_.buffers.size(); ++b) {
+      const lower::AccessCount& a = counts_.buffers[b];
+      const double all = a.vector_loads + a.vector_stores + a.fragment_loads + a.fragment_stores +
+                         (a.gathered_lanes + a.scattered_lanes) / p_.vector_width + a.line_loads +
+                         a.line_stores;
+      w_.loads += all / whole_groups_;
+      w_.instructions += all / whole_groups_;
+      w_.scratch_traffic += all / whole_groups_ * shape_.banks * shape_.bank_width;
+    }
   }
 
   // Is it read by a copy of a staged operand?
@@ -181,7 +201,8 @@ class ProgramWork {
     if (!s.read || b >= counts_.buffers.size()) return 0;
     const lower::AccessCount& a = counts_.buffers[b];
     return (a.vector_loads + a.splats + a.gathered_lanes / p_.vector_width + a.fragment_loads) /
-           waves_;
+               waves_ +
+           a.line_loads * line_bytes(p_, read_of(s)) / (kFloat * p_.vector_width) / waves_;
   }
 
   // How often a wave copies a staged operand.
@@ -278,12 +299,29 @@ double waves_of_group(const ir::Program& p) {
   return waves;
 }
 
-double scratch_of_group(const ir::Program& p) {
+namespace {
+
+// Of a wave for its opaque fragments: behind the staged copies, where the kernel needs any.
+double fragment_scratch(const ir::Program& p, const lower::Counts& counts) {
+  if (lower::fragment_scratch(p) == 0) return 0;
+  const ir::MatrixInstruction& i = lower::known_instruction(p.instruction)->computes;
+  const auto bytes = [](const ir::Fragment& f) {
+    return double{1} * f.mapping.workers() * ir::bytes_of(f.number);
+  };
+  double all = 0;
+  for (size_t b = ir::arguments_of(p).size() + p.staging.size(); b < counts.buffers.size(); ++b)
+    all += counts.buffers[b].line_stores > 0 ? bytes(i.c) : std::max(bytes(i.a), bytes(i.b));
+  return all;
+}
+
+}  // namespace
+
+double scratch_of_group(const ir::Program& p, const lower::Counts& counts) {
   double bytes = 2.0 * static_cast<double>(lower::sort_plan(p).elements) * kFloat;
   for (const ir::Staging& s : p.staging)
     bytes += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s))) *
              ir::bytes_of(lower::staged_type(p, s)) * p.pipeline_stages;
-  return bytes;
+  return bytes + fragment_scratch(p, counts) * waves_of_group(p);
 }
 
 double registers_of_thread(const ir::Program& p) {

@@ -40,6 +40,6 @@ double registers_of_thread(const ir::Program& p);
 double waves_of_group(const ir::Program& p);
 
 // Bytes of scratchpad of a group, those of later pipeline stages included.
-double scratch_of_group(const ir::Program& p);
+double scratch_of_group(const ir::Program& p, const lower::Counts& counts);
 
 }  // namespace assay::model

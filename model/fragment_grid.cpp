@@ -106,6 +106,7 @@ OperandGrid grid_of_operand(const ir::Program& p, const lower::MatrixProduct& pr
 
 bool has_closed_form(const ir::Program& p, const lower::MatrixProduct& product) {
   const ir::MatrixInstruction& i = product.instruction;
+  if (i.opaque()) return false;  // whether whole fragments are found in memory, lowering tells
   for (const int a : {product.m, product.n, product.k})  // less than a fragment has other addresses
     if (a >= 0 &&
         p.graph.nodes[0].axes[static_cast<size_t>(a)].extent < lower::fragment_step(product, a))

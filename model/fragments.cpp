@@ -76,9 +76,15 @@ double fragment_registers(const ir::Program& p) {
   const auto m = lower::matrix_product(p);
   if (!m) return 0;
   const ir::MatrixInstruction& i = m->instruction;
+  // What is spread evenly over the lanes of a wave.
+  const auto registers = [&](const ir::Fragment& f) {
+    return i.opaque() ? std::ceil(double{1} * f.mapping.workers() * ir::bytes_of(f.number) /
+                                  (kWord * p.vector_width))
+                      : double{1} * f.registers();
+  };
   const double rows = tiles_along(p, m->m, i.m), columns = tiles_along(p, m->n, i.n);
   return others(p, *m) *
-         (rows * columns * i.c.registers() + rows * i.a.registers() + columns * i.b.registers());
+         (rows * columns * registers(i.c) + rows * registers(i.a) + columns * registers(i.b));
 }
 
 double fragment_cycles(const ir::Program& p, int read, const WaveShape& shape) {
@@ -89,7 +95,7 @@ double fragment_cycles(const ir::Program& p, int read, const WaveShape& shape) {
   const int rows = read == m->b ? m->k : m->m, columns = read >= 0 && read == m->a ? m->k : m->n;
   const FragmentMemory s = memory_of(p, read);
   std::vector<int64_t> bytes;
-  for (int l = 0; l < f.mapping.workers(); ++l) {
+  for (int l = 0; l < std::min(f.mapping.workers(), p.vector_width); ++l) {
     const ir::Task t = f.mapping.task(l, 0);
     std::vector<int64_t> position(p.graph.nodes[0].axes.size(), 0);
     if (rows >= 0) position[static_cast<size_t>(rows)] = t.row;
@@ -101,6 +107,14 @@ double fragment_cycles(const ir::Program& p, int read, const WaveShape& shape) {
                        static_cast<int64_t>(bytes.size()) * kWord);
   for (int64_t& b : bytes) b /= static_cast<int64_t>(shape.bank_width);
   return bank_cycles(bytes, 1, static_cast<int>(shape.banks));
+}
+
+double line_bytes(const ir::Program& p, int read) {
+  if (lower::fragment_scratch(p) == 0) return 0;  // it has none
+  const auto m = lower::matrix_product(p);
+  if (!m) return 0;
+  const ir::Fragment& f = m->instruction.operand(read < 0 ? 'c' : read == m->a ? 'a' : 'b');
+  return static_cast<double>(ir::line_elements(f, 0)) * ir::bytes_of(f.number);
 }
 
 }  // namespace assay::model

@@ -329,7 +329,7 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
     const double vector =
         std::max(1.0, p.vector_width * ir::bytes_of(type_of_stream(p, st)) / line) + split;
     out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + a.splats +
-                          a.gathered_lanes + a.scattered_lanes));
+                          a.gathered_lanes + a.scattered_lanes + a.line_loads + a.line_stores));
   }
   return out;
 }

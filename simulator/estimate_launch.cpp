@@ -39,7 +39,7 @@ class LaunchEstimate {
     model::LaunchWork size;
     size.threads = model::waves_of_group(p_) * m_.native_width;
     size.registers_per_thread = model::registers_of_thread(p_);
-    size.scratch_bytes = model::scratch_of_group(p_);
+    size.scratch_bytes = model::scratch_of_group(p_, counts);
     const double at_once = std::max(1.0, model::groups_at_once(size, m_));
     const std::vector<model::LevelTraffic> traffic =
         model::traffic(p_, streams, m_, found(streams, before, where),

@@ -114,8 +114,9 @@ std::vector<Choice> dense_choices(const Space& s) {
     }
   }
   if (s.machine.simt || s.machine.instructions.empty()) return out;
-  std::vector<Choice> more = by_instructions(s, out);
-  std::move(more.begin(), more.end(), std::back_inserter(out));
+  std::vector<Choice> tiles = tile_register_choices(s);
+  for (std::vector<Choice> more : {by_instructions(s, out), std::move(tiles)})
+    std::move(more.begin(), more.end(), std::back_inserter(out));
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "compiler/passes/rewrite.h"
@@ -261,12 +262,32 @@ ir::Layout fragment_layout(const Space& s, const Choice& c, const ir::Read& r) {
   return out;
 }
 
+// Rows of a for a core's tile registers: each whole fragment is one run.
+std::optional<ir::Layout> tile_layout(const Space& s, const Choice& c, const ir::Read& r) {
+  const lower::KnownInstruction* known =
+      c.instruction.empty() ? nullptr : lower::known_instruction(c.instruction);
+  if (known == nullptr || known->computes.registers == 0 || sole_dim(r, c.vector_axis) >= 0)
+    return std::nullopt;
+  int row = -1;
+  for (int a = 0; a < s.spatial; ++a)
+    if (c.register_tile[static_cast<size_t>(a)] > 1 && sole_dim(r, a) >= 0) row = sole_dim(r, a);
+  const int deep = sole_dim(r, c.depth_axis);
+  if (row < 0 || deep < 0 || row == deep) return std::nullopt;
+  ir::Layout out;
+  for (int d = 0; d < static_cast<int>(r.index.size()); ++d)
+    if (d != row && d != deep) out.dims.push_back({d, 1, 0});
+  const ir::MatrixInstruction& i = known->computes;
+  out.dims.insert(out.dims.end(), {{row, i.m, 0}, {deep, i.k, 0}, {row, 1, i.m}, {deep, 1, i.k}});
+  return out;
+}
+
 // The layout of a staged copy: panels of the vector axis' tile if the operand depends on that axis,
 // else row-major.
 ir::Layout staged_layout(const Space& s, const Choice& c, const ir::Read& r) {
   const lower::KnownInstruction* fragments = lower::known_instruction(c.instruction);
   if (fragments != nullptr && fragments->computes.m > 1 && s.machine.simt)
     return fragment_layout(s, c, r);
+  if (const auto tiles = tile_layout(s, c, r)) return *tiles;
   const int dim = sole_dim(r, c.vector_axis), deep = sole_dim(r, c.depth_axis);
   const int rank = static_cast<int>(r.index.size());
   if (dim < 0) return ir::row_major(rank);

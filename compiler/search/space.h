@@ -73,8 +73,10 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages);
 std::vector<Choice> wave_choices(const Space& s);
 Choice scalar_choice(const Space& s);
 // The same sums of products by matrix instructions of the chip: `choices` of vectors, each by every
-// instruction that has such lanes; and groups of waves, whose lanes hold fragments.
+// instruction that has such lanes; tiles of a core's registers; and groups of waves, whose lanes
+// hold fragments.
 std::vector<Choice> by_instructions(const Space& s, const std::vector<Choice>& choices);
+std::vector<Choice> tile_register_choices(const Space& s);
 std::vector<Choice> fragment_choices(const Space& s);
 // Of scans, scatters and sorts: lanes and rows along independent axes.
 std::vector<Choice> kind_choices(const Space& s);

@@ -2,7 +2,7 @@
 //
 //   matrix_<name>_<c>   c independent chains d = a b + d of one instruction. One chain shows the
 //                       latency, the best number of chains the throughput. All numbers of a and b
-//                       are 1, so that each step adds k.
+//                       are 1, so that each step adds k. Opaque fragments are loaded from scratch.
 #pragma once
 
 #include <array>
@@ -16,6 +16,9 @@ namespace assay::probe {
 
 inline constexpr std::array<int, 5> kMatrixChains = {1, 2, 4, 8, 16};
 inline constexpr int64_t kMatrixChecked = 2;  // iterations after which a result is checked
+
+// Of kMatrixChains, as many as there are registers for.
+std::vector<int> matrix_chains(const ir::MatrixInstruction& i);
 
 std::string matrix_kernel(const std::string& instruction, int chains);
 int matrix_steps(int chains);  // instructions of one iteration

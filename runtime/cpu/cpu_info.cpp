@@ -1,6 +1,7 @@
 #include "runtime/cpu/cpu_info.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -46,6 +47,17 @@ std::string features_in(const std::string& flags) {
   return out;
 }
 
+// Asks the kernel, once for all threads of the process, to save tile registers on a switch
+// (arch_prctl; Documentation/arch/x86/xstate.rst). Without it their first use is an illegal one.
+bool permits_tiles() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 std::vector<int> usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -73,6 +85,14 @@ std::string cpuinfo_field(const std::string& cpuinfo, const std::string& key) {
   return "";
 }
 
+std::string usable_features(const std::string& features, bool tiles_permitted) {
+  std::istringstream in(features);
+  std::string out;
+  for (std::string w; in >> w;)
+    if (tiles_permitted || !w.starts_with("amx_")) out += (out.empty() ? "" : " ") + w;
+  return out;
+}
+
 CpuInfo read_cpu_info() {
   CpuInfo info;
   const std::string text = read_text("/proc/cpuinfo");
@@ -84,7 +104,8 @@ CpuInfo read_cpu_info() {
   std::string flags = cpuinfo_field(text, "flags");
   if (flags.empty()) flags = cpuinfo_field(text, "Features");
   info.isa = widest_isa(flags, os.machine);
-  info.features = features_in(flags);
+  const std::string features = features_in(flags);
+  info.features = usable_features(features, has_word(features, "amx_tile") && permits_tiles());
   info.has_f16 = has_word(flags, "avx512_fp16") || has_word(flags, "asimdhp");
   std::string identity = os.machine;
   for (const char* key : {"vendor_id", "cpu family", "model", "stepping", "cache size",

@@ -20,6 +20,9 @@ struct CpuInfo {
 
 CpuInfo read_cpu_info();
 
+// The features that code may use: tile registers (amx_*) need the kernel's permission.
+std::string usable_features(const std::string& features, bool tiles_permitted);
+
 // Value of `key` of the first processor in the text of /proc/cpuinfo, "" when absent.
 std::string cpuinfo_field(const std::string& cpuinfo, const std::string& key);
 

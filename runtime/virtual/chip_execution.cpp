@@ -192,10 +192,11 @@ void read_types(const Profile& p, Chip& to) {
     to.types.emplace_back("dot");
 }
 
-bool has_lanes(const std::string& instruction) {
+// Opaque fragments are simulated for cores.
+bool has_fragments(const std::string& instruction, bool threads) {
   if (codegen::instruction_text(instruction).empty()) return false;
   const auto found = codegen::find_instruction(instruction);
-  return found.ok() && found->has_lanes();
+  return found.ok() && found->computes.has_fragments() && !(threads && found->computes.opaque());
 }
 
 // Matrix instructions share one pipe per partition.
@@ -203,7 +204,7 @@ void read_matrix(const ProfileReader& r, Chip& to) {
   constexpr std::string_view kFolder = "isa/";
   for (const Instruction& i : r.p.instructions) {
     const std::string name = i.use.starts_with(kFolder) ? i.use.substr(kFolder.size()) : i.use;
-    if (!i.rate.known() || !has_lanes(name)) continue;
+    if (!i.rate.known() || !has_fragments(name, to.threads)) continue;
     const double instances = r.levels_of(i.per),
                  issuers = static_cast<double>(to.units) * to.partitions;
     to.matrix.push_back({name, r.rate(i.rate, 1) * instances / issuers,

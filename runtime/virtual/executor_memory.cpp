@@ -36,8 +36,9 @@ bool Executor::positions(const Op& op) {
     bool first = true;
     for (int l = 0; l < op.count; ++l) {
       if (!is_active(l)) continue;
+      const bool by_lane = code_.width > 1 || op.at.offsets >= 0;
       const int64_t at = op.kind == OpKind::indirect ? registers_.integer(op.a, l)
-                         : code_.width > 1           ? lane_index(op.at, l)
+                         : by_lane                   ? lane_index(op.at, l)
                                                      : index(op.at) + l * op.stride;
       at_[static_cast<size_t>(l)] = at;
       low = first ? at : std::min(low, at);

@@ -66,6 +66,25 @@ void Translator::add(const ir::MatrixMultiply& s) {
       {k_.instructions[static_cast<size_t>(s.instruction)], s.d, s.a, s.b, s.c});
 }
 
+// A load or store of all elements, each at an address of its own.
+void Translator::add(const ir::MoveFragment& s) {
+  if (code_.width > 1) return fail("opaque fragments of waves");
+  const ir::Register& r = k_.registers[static_cast<size_t>(s.reg)];
+  const ir::Fragment& f = *ir::fragment_in(k_, r);
+  Address at = address(s.index);
+  std::vector<int64_t> offsets;
+  for (int lane = 0; lane < r.lanes; ++lane)
+    offsets.push_back(ir::memory_offset(f, r.fragment.layout, f.mapping.task(lane, 0), s.stride));
+  at.offsets = static_cast<int>(code_.lane_offsets.size());
+  code_.lane_offsets.push_back({std::move(offsets), {}});
+  Op& op = emit(s.store ? OpKind::store : OpKind::load);
+  op.dtype = r.dtype;
+  op.buffer = s.id;
+  (s.store ? op.a : op.dst) = s.reg;
+  op.lanes = op.count = r.lanes;
+  op.at = at;
+}
+
 void Translator::add(const ir::LetIndex& s) {
   const Address at = address(s.value);
   if (by_lane(at)) {  // it differs between threads: substitute its expression

@@ -89,6 +89,7 @@ class Translator {
   void add(const ir::AtomicAdd& s);
   void add(const ir::DeviceBarrier& s);
   void add(const ir::MatrixMultiply& s);
+  void add(const ir::MoveFragment& s);
   // `then` where the conditions hold, else `otherwise`; by masks if they differ between threads.
   template <class Then, class Else>
   void branch(const std::vector<ir::Condition>& conditions, const Then& then,

@@ -312,16 +312,18 @@ void Registers::apply_narrow(const Op& op, Mask mask) {
 void Registers::multiply(const Matrix& m, Mask mask) {
   const int lanes = m.instruction.workers();
   const int all_lanes = code_.regs[static_cast<size_t>(m.d.front())].lanes;
-  for (const int r : m.d) spread(r);
+  for (const std::vector<int>* regs : {&m.d, &m.a, &m.b})
+    for (const int r : *regs) spread(r);
   for (int first = 0; first < all_lanes; first += lanes) {
     if (mask != nullptr && mask[first] == 0) continue;
-    const auto all = [&](const std::vector<int>& regs) {
+    const auto all = [&](const std::vector<int>& regs, const ir::Fragment& f) {
       std::vector<double> out;
       for (const int r : regs)
-        for (int l = 0; l < lanes; ++l) out.push_back(value(r, first + l));
+        for (int l = 0; l < f.mapping.workers(); ++l) out.push_back(value(r, first + l));
       return out;
     };
-    const std::vector<double>& d = products_.of(m.instruction, all(m.a), all(m.b), all(m.c));
+    const ir::MatrixInstruction& i = m.instruction;
+    const std::vector<double>& d = products_.of(i, all(m.a, i.a), all(m.b, i.b), all(m.c, i.c));
     size_t at = 0;
     for (const int r : m.d)
       for (int l = 0; l < lanes; ++l) set_value(r, first + l, d[at++]);

@@ -74,6 +74,9 @@ Result<std::shared_ptr<const Instance>> Instance::make() {
   api.name = reinterpret_cast<PFN_##name>(get(handle, #name)); \
   if (api.name == nullptr) return lacks(#name);
   ASSAY_VULKAN_INSTANCE(ASSAY_LOOK_UP)
+  api.vkGetPhysicalDeviceCooperativeMatrixPropertiesNV =
+      reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV>(
+          get(handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV"));
 #undef ASSAY_LOOK_UP
   return std::shared_ptr<const Instance>(std::make_shared<const Instance>(api, handle));
 }

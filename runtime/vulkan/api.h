@@ -46,6 +46,8 @@ struct Api {  // functions of one instance, and of one device of it once there i
   ASSAY_VULKAN_GLOBAL(ASSAY_DECLARE)
   ASSAY_VULKAN_INSTANCE(ASSAY_DECLARE)
   ASSAY_VULKAN_DEVICE(ASSAY_DECLARE)
+  // Of an extension: nullptr where no driver has it.
+  ASSAY_DECLARE(vkGetPhysicalDeviceCooperativeMatrixPropertiesNV)
 #undef ASSAY_DECLARE
 };
 

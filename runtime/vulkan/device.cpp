@@ -6,6 +6,7 @@
 #include "runtime/cpu/cpu_info.h"
 #include "runtime/source.h"
 #include "runtime/vulkan/build.h"
+#include "runtime/vulkan/cooperative.h"
 #include "runtime/vulkan/extensions.h"
 #include "runtime/vulkan/module.h"
 #include "runtime/vulkan/narrow_types.h"
@@ -81,6 +82,8 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
   const NarrowTypes narrow = narrow_types_of(api, device);
   d.facts.emplace_back("types", narrow.words());
   d.facts.emplace_back("stores", narrow.stored_words());
+  if (const std::string shapes = cooperative_shapes(api, device); !shapes.empty())
+    d.facts.emplace_back("cooperative_matrix", shapes);
   // A device of type CPU is the host's processor. Vulkan does not report other devices' units.
   if (p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     const cpu::CpuInfo info = cpu::read_cpu_info();

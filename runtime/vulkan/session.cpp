@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/vulkan/cooperative.h"
 #include "runtime/vulkan/extensions.h"
 #include "runtime/vulkan/narrow_types.h"
 #include "support/hash.h"
@@ -78,6 +79,9 @@ Diags Session::start() {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_ROBUSTNESS_FEATURES_EXT);
   robust.robustImageAccess = VK_TRUE;
   robust.pNext = const_cast<void*>(narrow_features.chain());
+  auto cooperative = made<VkPhysicalDeviceCooperativeMatrixFeaturesNV>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV);
+  cooperative.cooperativeMatrix = VK_TRUE;
   const bool is_robust = has_robust_images(api_, physical_);
   if (is_robust) extensions.push_back(kRobustImages);
   limits_.has_f16 = narrow.f16;
@@ -93,6 +97,11 @@ Diags Session::start() {
   wanted.pQueueCreateInfos = &queue;
   wanted.pEnabledFeatures = &features;
   wanted.pNext = is_robust ? &robust : narrow_features.chain();
+  if (!cooperative_shapes(api_, physical_).empty()) {
+    extensions.push_back(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    cooperative.pNext = const_cast<void*>(wanted.pNext);
+    wanted.pNext = &cooperative;
+  }
   wanted.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   wanted.ppEnabledExtensionNames = extensions.data();
   if (const VkResult s = api_.vkCreateDevice(physical_, &wanted, nullptr, &device_))

@@ -62,7 +62,7 @@ TEST(Isa, all_of_the_library_parse_and_are_named_as_their_files) {
     const auto i = find_instruction(name);
     ASSERT_TRUE(i.ok()) << render(i.diags());
     EXPECT_EQ(i->computes.name, name);
-    EXPECT_TRUE(i->has_lanes() || i->spellings.empty()) << name;
+    EXPECT_TRUE(i->computes.has_fragments() || i->spellings.empty()) << name;
   }
   EXPECT_THAT(render(find_instruction("sm80.mma.m16n8k16.f16.f33").diags()),
               HasSubstr("did you mean 'sm80.mma.m16n8k16.f16.f32'?"));
@@ -100,10 +100,10 @@ std::string complaints(const std::string& from, const std::string& to) {
 TEST(Isa, faults_are_named_with_their_place) {
   EXPECT_THAT(
       complaints("shape: {m: 16", "shape: {mm: 16"),
-      AllOf(HasSubstr("i.yaml:15:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
+      AllOf(HasSubstr("i.yaml:17:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
   EXPECT_THAT(complaints("m: 16", "m: 0"), HasSubstr("'0', expected a number from 1 to 1024"));
   EXPECT_THAT(complaints("n: 8", "n: 16"),
-              AllOf(HasSubstr("i.yaml:17:"),
+              AllOf(HasSubstr("i.yaml:19:"),
                     HasSubstr("the mapping is of a matrix of 16 x 8, expected 16 x 16")));
   EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f17, in: f16x2"),
               HasSubstr("unknown element type 'f17'"));
@@ -118,7 +118,7 @@ TEST(Isa, faults_are_named_with_their_place) {
               HasSubstr("did you mean 'spatial'?"));
   EXPECT_THAT(
       complaints(", mapping: \"repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)\"", ""),
-      AllOf(HasSubstr("i.yaml:16:"), HasSubstr("only some have a mapping")));
+      AllOf(HasSubstr("i.yaml:18:"), HasSubstr("only some have a mapping")));
   EXPECT_THAT(complaints("({d3})", "({d4})"),
               AllOf(HasSubstr("unknown hole {d4}"), HasSubstr("{d3} is missing in the text")));
   EXPECT_THAT(complaints("  cuda:", "  cudda:"),
@@ -133,7 +133,7 @@ TEST(Isa, without_mappings_it_is_priced_only) {
       "a: {dtype: bf16}\nb: {dtype: bf16}\nc: {dtype: f32}\n";
   const auto i = parse_instruction(text, "i.yaml");
   ASSERT_TRUE(i.ok()) << render(i.diags());
-  EXPECT_FALSE(i->has_lanes());
+  EXPECT_FALSE(i->computes.has_fragments());
   EXPECT_EQ(i->computes.n, 256);
   EXPECT_EQ(i->computes.a.number, DType::bf16);
   EXPECT_EQ(i->computes.c.number, DType::f32);
@@ -301,7 +301,7 @@ TEST(Isa, instructions_multiply_matrices) {
   for (const std::string& name : instruction_names()) {
     const auto parsed = find_instruction(name);
     ASSERT_TRUE(parsed.ok()) << render(parsed.diags());
-    if (!parsed->has_lanes()) continue;
+    if (!parsed->computes.has_fragments() || parsed->computes.opaque()) continue;
     const ir::MatrixInstruction i = parsed->computes;
     const int lanes = i.workers();
     std::vector<std::vector<double>> data;

@@ -6,6 +6,7 @@
 #include "compiler/search/construct.h"
 #include "hwdesc/library.h"
 #include "lower/legal.h"
+#include "lower/lower.h"
 #include "tests/lower/matrix_programs.h"
 #include "tests/lower/problems.h"
 
@@ -137,6 +138,52 @@ TEST(MatrixChoices, WavesHoldFragmentsOfStagedTiles) {
   EXPECT_EQ(p.tiles.back().extent[2], 16);
   EXPECT_EQ(p.staging.size(), 2U);
   EXPECT_EQ(render(lower::legal(p, target)), "");
+}
+
+std::string kernel_of(const ir::Program& p, const hwdesc::Target& target) {
+  const auto k = lower::lower(p, target);
+  EXPECT_TRUE(k.ok()) << render(k.diags());
+  return k.ok() ? ir::print_kernel(*k) : "";
+}
+
+// Whole fragments are loaded from where they lie: a from the tensor, b from a packed constant or a
+// copy. At the tiles' ends some are put together.
+TEST(MatrixChoices, TilesOfACoreLoadWholeFragments) {
+  constexpr const char* kTile = "amx.tdpbf16ps.m16n16k32.bf16.f32";
+  const hwdesc::Target target = with_rate(small_cpu(16, 2), kTile, 512);
+  for (const bool packed : {true, false}) {
+    compiler::Problem problem = product("matmul m=128 n=192 k=256 type=bf16");
+    problem.packable[1] = packed;
+    const ir::Program p = choose(problem, target).best.front().program;
+    ASSERT_EQ(p.instruction, kTile) << ir::print_program(p);
+    EXPECT_EQ(p.staging.empty(), packed);
+    EXPECT_EQ(p.tiles.back().extent[0] * p.tiles.back().extent[1], 32 * 32) << "eight registers";
+    const std::string text = kernel_of(p, target);
+    EXPECT_THAT(text, testing::Not(testing::ContainsRegex("fragment_[ab]")));
+    EXPECT_THAT(text, HasSubstr(" by pairs"));
+    problem = product("matmul m=127 n=191 k=251 type=bf16");
+    problem.packable[1] = packed;
+    const ir::Program edges = choose(problem, target).best.front().program;
+    ASSERT_EQ(edges.instruction, kTile) << ir::print_program(edges);
+    EXPECT_THAT(kernel_of(edges, target), HasSubstr("fragment_a"));
+  }
+  const compiler::Constructed slow =
+      choose(product("matmul m=128 n=192 k=256 type=bf16"), with_rate(small_cpu(16, 2), kTile, 2));
+  EXPECT_EQ(slow.best.front().program.instruction, "");
+}
+
+TEST(MatrixChoices, WavesLoadWholeFragmentsOfStagedTiles) {
+  constexpr const char* kWave = "sm70.wmma.m16n16k16.f16.f32";
+  const hwdesc::Target target = with_rate(small_gpu(32), kWave, 4096);
+  compiler::Problem problem = product("matmul m=512 n=512 k=512 type=f16");
+  problem.graph.tensors[2].dtype = ir::DType::f32;
+  const ir::Program p = choose(problem, target).best.front().program;
+  ASSERT_EQ(p.instruction, kWave) << ir::print_program(p);
+  EXPECT_EQ(p.staging.size(), 2U);
+  EXPECT_EQ(render(lower::legal(p, target)), "");
+  const std::string text = kernel_of(p, target);
+  EXPECT_THAT(text, testing::AllOf(HasSubstr(" by row"), HasSubstr(" by col")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("fragment_")));
 }
 
 }  // namespace

@@ -139,6 +139,14 @@ Drawn draw_graph(const ir::MatrixInstruction& i, std::mt19937& rng) {
   return graph_of(f, i.c.number, out, rng);
 }
 
+// Numbers of a register, or neighbours of a column in the memory of an opaque fragment.
+int64_t neighbours(const ir::Fragment& f) {
+  int64_t n = f.per_register();
+  for (const ir::FragmentLayout& l : f.memory)
+    for (const ir::PhysicalDim& d : l.layout.dims) n = std::max(n, d.mod);
+  return n;
+}
+
 // Row-major, or with the numbers of a register next to each other.
 ir::Layout draw_layout(const ir::Read& r, int k, int64_t per, std::mt19937& rng) {
   const int rank = static_cast<int>(r.index.size());
@@ -184,8 +192,7 @@ void draw_tiles(ir::Program& p, const lower::MatrixProduct& product, bool waves,
     if (pick(rng, {0, 1, 1}) == 0) continue;
     const ir::Fragment& f = r == product.a ? product.instruction.a : product.instruction.b;
     p.staging.push_back(
-        {r, 1,
-         draw_layout(anchor.reads[static_cast<size_t>(r)], product.k, f.per_register(), rng)});
+        {r, 1, draw_layout(anchor.reads[static_cast<size_t>(r)], product.k, neighbours(f), rng)});
   }
 }
 
@@ -216,7 +223,9 @@ ir::Program random_matrix_program(const std::string& instruction, const hwdesc::
       p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
     for (int n = 1; n < static_cast<int>(p.graph.nodes.size()); ++n) p.edges.push_back({n - 1, n});
     p.vector_axis = drawn.n;
-    p.vector_width = i.workers();
+    p.vector_width = !i.opaque() ? i.workers()
+                     : waves     ? hwdesc::threads_of(target)
+                                 : pick(rng, {4, 8, 16});
     p.instruction = instruction;
     p.tiles = {{"registers", {}, {}}};
     for (const ir::Axis& a : p.graph.nodes[0].axes) p.tiles[0].extent.push_back(a.extent);
@@ -224,7 +233,7 @@ ir::Program random_matrix_program(const std::string& instruction, const hwdesc::
     if (!product) throw std::runtime_error(render(product.diags()));
     for (const auto& [read, f] : {std::pair{product->a, &i.a}, {product->b, &i.b}}) {
       const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(read)];
-      p.layouts[static_cast<size_t>(r.tensor)] = draw_layout(r, product->k, f->per_register(), rng);
+      p.layouts[static_cast<size_t>(r.tensor)] = draw_layout(r, product->k, neighbours(*f), rng);
     }
     draw_tiles(p, *product, waves, rng);
     Diags refused = ir::verify(p);

@@ -23,6 +23,7 @@ constexpr const char* kDot = "avx512bf16.dot.m1n16k2.bf16.f32";
 
 struct Seen {
   int joined = 0, inserted = 0, staged = 0, workers = 0, lanes = 0;
+  int direct = 0, together = 0, apart = 0;  // fragments from and to tensors and copies, and scratch
   void add(const ir::Program& p, const ir::Kernel& k) {
     const std::string text = ir::print_kernel(k);
     joined += text.find(" of 2 ") != std::string::npos;
@@ -30,6 +31,12 @@ struct Seen {
     staged += !p.staging.empty();
     workers += k.waves > 1;
     lanes += k.vector_lane >= 0;
+    together += text.find(" = fragment_a[") != std::string::npos ||
+                text.find(" = fragment_b[") != std::string::npos;
+    apart += text.find("fragment_c[") != std::string::npos;
+    const auto whole = [&](const char* from) { return text.find(from) != std::string::npos; };
+    direct += whole(" by rows = c") || whole(" = a[") || whole(" = b[") || whole(" = a_staged[") ||
+              whole(" = b_staged[");
   }
 };
 
@@ -40,7 +47,7 @@ Seen check(const std::string& instruction, const hwdesc::Target& on, int program
   for (int i = 0; i < programs; ++i) {
     const ir::Program p = random_matrix_program(instruction, target, rng);
     const auto kernel = lower::lower(p, target);
-    EXPECT_TRUE(kernel.ok()) << render(kernel.diags());
+    EXPECT_TRUE(kernel.ok()) << render(kernel.diags()) << ir::print_program(p);
     if (!kernel.ok()) return seen;
     const Comparison c = compare(p, target, small_inputs(p.graph, rng));
     EXPECT_EQ(c.fault, "") << "program " << i << "\n"
@@ -179,6 +186,29 @@ TEST(Matrix, RandomProductsOfWavesOfAmdComputeWhatTheReferenceComputes) {
     const Seen seen = check(name, small_gpu(wave), 40, ++seed);
     if (HasFailure()) return;
     EXPECT_GT(seen.lanes, 25) << name;
+  }
+}
+
+// Opaque fragments: of tile registers, and of waves whose lanes a vendor deals as it likes.
+TEST(Matrix, RandomProductsOfOpaqueFragmentsComputeWhatTheReferenceComputes) {
+  unsigned seed = 30;
+  for (const char* name : {"amx.tdpbf16ps.m16n16k32.bf16.f32", "amx.tdpbssd.m16n16k64.i8.i32",
+                           "amx.tdpbusd.m16n16k64.u8.i32"}) {
+    const Seen seen = check(name, small_cpu(16, 2), 200, ++seed);
+    if (HasFailure()) return;
+    EXPECT_GT(seen.staged, 20) << name;
+    EXPECT_GT(seen.direct, 5) << name;
+    EXPECT_GT(seen.together, 100) << name;
+    EXPECT_GT(seen.apart, 100) << name;
+    EXPECT_EQ(seen.lanes, 0) << name;
+  }
+  for (const char* name : {"sm70.wmma.m16n16k16.f16.f32", "coopmat.m16n16k16.f16.f32"}) {
+    const Seen seen = check(name, small_gpu(32), 200, ++seed);
+    EXPECT_GT(seen.staged, 20);
+    EXPECT_GT(seen.workers, 5);
+    EXPECT_GT(seen.direct, 20);
+    EXPECT_GT(seen.together, 50);
+    EXPECT_GT(seen.apart, 50);
   }
 }
 

@@ -67,13 +67,16 @@ TEST(Matrix, vectors_of_this_processor) {
   if (info.id != "cpu:0") GTEST_SKIP() << "its instructions are of another kind";
   int seen = 0;
   for (const auto& [feature, name] : {std::pair{"avx512_bf16", "avx512bf16.dot.m1n16k2.bf16.f32"},
-                                      {"avx512_vnni", "avx512vnni.dot.m1n16k4.u8.i32"}}) {
+                                      {"avx512_vnni", "avx512vnni.dot.m1n16k4.u8.i32"},
+                                      {"amx_bf16", "amx.tdpbf16ps.m16n16k32.bf16.f32"},
+                                      {"amx_int8", "amx.tdpbssd.m16n16k64.i8.i32"},
+                                      {"amx_int8", "amx.tdpbusd.m16n16k64.u8.i32"}}) {
     if (info.fact("features").find(feature) == std::string::npos) continue;
     const hwdesc::Target target = test::with_instruction(test::small_cpu(16, 2), name);
     check(host.device(), target, host.options(), name, 50, 21);
     ++seen;
   }
-  if (seen == 0) GTEST_SKIP() << "it has neither avx512_bf16 nor avx512_vnni";
+  if (seen == 0) GTEST_SKIP() << "it has none of avx512_bf16, avx512_vnni, amx_bf16, amx_int8";
 }
 
 constexpr const char* kMadeUp = R"(schema: assay/profile/1
@@ -105,6 +108,22 @@ TEST(Matrix, waves_of_a_chip_that_does_not_exist) {
   testing::Chip chip(kMadeUp);
   const std::string name = "made-up.mma.m16n8k16.f16.f32";
   check(chip.device(), test::with_instruction(test::small_gpu(32), name), {}, name, 100, 22);
+}
+
+// Tile registers of a chip that this is not.
+TEST(Matrix, cores_with_tile_registers) {
+  std::string profile = std::string(testing::kSmallChip) + "instructions:\n";
+  const std::vector<std::string> names = {"amx.tdpbf16ps.m16n16k32.bf16.f32",
+                                          "amx.tdpbssd.m16n16k64.i8.i32",
+                                          "amx.tdpbusd.m16n16k64.u8.i32"};
+  for (const std::string& name : names)
+    profile +=
+        "  - {use: isa/" + name + ", per: unit, rate: 512 /cycle@core, latency: 52 cycles@core}\n";
+  profile.replace(profile.find("64 MiB"), 6, "4 GiB ");
+  testing::Chip chip(profile);
+  EXPECT_THAT(chip.device().info().fact("matrix"), ::testing::HasSubstr(names[1]));
+  for (const std::string& name : names)
+    check(chip.device(), test::with_instruction(test::small_cpu(16, 2), name), {}, name, 15, 23);
 }
 
 // Twice the rows take twice the instructions, at the rate of the profile.

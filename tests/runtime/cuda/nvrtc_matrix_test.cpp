@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 
 #include "codegen/dialect.h"
 #include "codegen/render.h"
@@ -40,13 +41,15 @@ class NvrtcMatrix : public ::testing::Test {
   }
 
   // `spilled`: bytes of a thread, at most.
-  void check(const ir::Program& p, const hwdesc::Target& target, int64_t spilled) {
+  void check(const ir::Program& p, const hwdesc::Target& target, int64_t spilled,
+             std::span<const int> architectures = kArchitectures) {
     const auto kernel = lower::lower(p, target);
     ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
     const auto text = codegen::render(std::vector{*kernel}, dialect_, 32);
     ASSERT_TRUE(text.ok()) << render(text.diags());
-    EXPECT_THAT(*text, AnyOf(HasSubstr("mma.sync.aligned"), HasSubstr("__dp4a(")));
-    for (const int architecture : kArchitectures) {
+    EXPECT_THAT(*text, AnyOf(HasSubstr("mma.sync.aligned"), HasSubstr("wmma.mma.sync"),
+                             HasSubstr("__dp4a(")));
+    for (const int architecture : architectures) {
       if (architecture < 89 && p.instruction.starts_with("sm89")) continue;
       const auto made = compiler_->compile(*text, architecture);
       ASSERT_TRUE(made.ok()) << render(made.diags()) << ir::print_program(p) << *text;
@@ -72,6 +75,21 @@ TEST_F(NvrtcMatrix, compiles_random_products) {
       if (i % every == 0) check(p, target, kPredicates);
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+// Opaque fragments, of the first chip that has them on.
+TEST_F(NvrtcMatrix, compiles_random_products_of_opaque_fragments) {
+  const char* named = std::getenv("ASSAY_TEST_EVERY");
+  const int every = named == nullptr ? 1 : std::stoi(named);
+  std::mt19937 rng(37);
+  const std::string name = "sm70.wmma.m16n16k16.f16.f32";
+  constexpr int kSince[] = {70, 90};
+  const hwdesc::Target target = test::with_instruction(test::small_gpu(32), name);
+  for (int i = 0; i < kPrograms; ++i) {
+    const ir::Program p = test::random_matrix_program(name, target, rng);
+    if (i % every == 0) check(p, target, kPredicates, kSince);
+    if (HasFatalFailure()) return;
   }
 }
 
