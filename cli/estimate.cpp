@@ -96,7 +96,7 @@ void print_text(const GraphEstimate& g, bool explain) {
   fmt::print("printable: {}\n", g.why_not_printable.empty() ? "yes" : "no, " + g.why_not_printable);
   if (!explain) return;
   for (const OperatorEstimate& o : g.operators) {
-    fmt::print("\n{}: {}\n{}", o.label, o.entry, toolkit::explanation(o.estimate));
+    fmt::print("\n{}: {}\n{}{}", o.label, o.entry, o.mapping, toolkit::explanation(o.estimate));
     for (const std::string& other : o.lost) fmt::print("  lost: {}\n", other);
   }
 }

@@ -140,7 +140,7 @@ void print_text(const Simulated& simulated, bool explain) {
              others ? ", programs chosen for " + s.chosen_for : "", table(rows));
   if (!explain) return;
   for (size_t i = 0; i < s.steps.size(); ++i)
-    fmt::print("\n{}\n{}", s.labels[i], toolkit::explanation(s.estimates[i]));
+    fmt::print("\n{}\n{}{}", s.labels[i], s.mappings[i], toolkit::explanation(s.estimates[i]));
 }
 
 }  // namespace

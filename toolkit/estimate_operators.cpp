@@ -11,6 +11,7 @@
 #include "support/quantity.h"
 #include "toolkit/compile.h"
 #include "toolkit/profiles.h"
+#include "toolkit/simulate.h"
 
 namespace assay::toolkit {
 namespace {
@@ -118,7 +119,7 @@ struct OperatorEstimator::State {
     for (compiler::LibraryStep& s : *steps)
       out.operators.push_back({s.operation.label, std::string(ir::name_of(s.operation.type)),
                                s.entry, std::string(compiler::kind_of(s.operation)),
-                               std::move(s.estimate), std::move(s.lost)});
+                               std::move(s.estimate), std::move(s.lost), ""});
     return out;
   }
 
@@ -149,8 +150,8 @@ struct OperatorEstimator::State {
     out.why_not_printable = why_no_kernels(target);
     for (size_t i = 0; i < estimates.size(); ++i) {
       const ir::Step& step = plan->steps[i];
-      const std::string name = plan->programs[static_cast<size_t>(step.program)].name;
-      out.operators.push_back({step.label, type, name, "", estimates[i], {}});
+      const ir::Program& p = plan->programs[static_cast<size_t>(step.program)];
+      out.operators.push_back({step.label, type, p.name, "", estimates[i], {}, mapping_of(p)});
     }
     out.plan = std::move(plan);
     return out;

@@ -41,6 +41,7 @@ struct OperatorEstimate {
   std::string kind;   // of a library's kernel: product, rows, pointwise
   model::Estimate estimate;
   std::vector<std::string> lost;  // the next best candidates
+  std::string mapping;            // of its matrix instruction: mapping_of in simulate.h
 };
 
 struct GraphEstimate {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "hwdesc/print.h"
+#include "lower/instruction.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "model/machine.h"
@@ -27,6 +28,7 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
   for (const ir::Step& step : plan.steps) {
     s.steps.push_back(step.name);
     s.labels.push_back(ir::display_name(step));
+    s.mappings.push_back(mapping_of(plan.programs[static_cast<size_t>(step.program)]));
     s.classes.push_back(class_of(plan.programs[static_cast<size_t>(step.program)]));
   }
   s.estimates = std::move(estimate.steps);
@@ -53,6 +55,7 @@ Simulation simulate_program(const ir::Program& p, const model::Machine& machine,
   }
   s.name = p.name;
   s.steps = s.labels = {p.name};
+  s.mappings = {mapping_of(p)};
   s.classes = {class_of(p)};
   s.total = simulator::estimate(p, machine, state, where, kernel ? &counts : nullptr);
   s.estimates = {s.total};
@@ -233,6 +236,16 @@ Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profi
   const double outside = std::max(0.0, launch.eager.value->v - launch.stream.value->v);
   for (double* s : {&total.seconds, &total.low, &total.high}) *s += outside;
   return total;
+}
+
+std::string mapping_of(const ir::Program& program) {
+  const lower::KnownInstruction* known = lower::known_instruction(program.instruction);
+  if (known == nullptr) return "";
+  const ir::MatrixInstruction& i = known->computes;
+  std::string out = fmt::format("  instruction {}: {} x {} x {}\n", i.name, i.m, i.n, i.k);
+  if (i.c.mapping.steps.empty() || i.opaque()) return out;
+  return out + fmt::format("  lanes: a {}; b {}; c {}\n", ir::print(i.a.mapping),
+                           ir::print(i.b.mapping), ir::print(i.c.mapping));
 }
 
 std::string explanation(const Estimate& estimate) { return simulator::explain(estimate); }

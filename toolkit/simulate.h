@@ -20,8 +20,9 @@ struct Simulation {
   std::string chosen_for;           // profile that a bundle's programs were chosen for; "": unknown
   std::vector<std::string> steps;   // names
   std::vector<std::string> labels;  // of the steps, for tables
-  std::vector<std::string> classes;  // of each step's program; see calibration.h
-  std::vector<Estimate> estimates;   // per step
+  std::vector<std::string> mappings;  // of each step's matrix instruction; "": it has none
+  std::vector<std::string> classes;   // of each step's program; see calibration.h
+  std::vector<Estimate> estimates;    // per step
   Estimate total;
   // Why no kernel of the program could run there, so that its counts are closed forms; that
   // kernels can not be printed; that the programs were chosen for another chip.
@@ -48,6 +49,10 @@ Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& prof
 // than one in a stream, which is added once. Errors: those of simulate.
 Result<Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profile& profile,
                                 const std::string& api);
+
+// The matrix instruction of a program, and which elements each lane holds, in two lines; "": it has
+// none.
+std::string mapping_of(const ir::Program& program);
 
 // Every term of an estimate, as text: what `--explain` prints.
 std::string explanation(const Estimate& estimate);

@@ -40,5 +40,19 @@ TEST(Label, TablesAndExplanationsShowTheOperatorWithItsShape) {
   EXPECT_EQ(ran["label"], "conv 16x9x9 3x3");
 }
 
+TEST(Label, ExplanationsNameTheInstructionAndWhatItsLanesHold) {
+  const std::string words =
+      "  instruction sm80.mma.m16n8k16.bf16.f32: 16 x 8 x 16\n"
+      "  lanes: a repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2); b ";
+  const std::string a100 = "nvidia/a100-sxm4-40gb";
+  EXPECT_THAT(run_assay({"estimate", "--op", "matmul m=128 n=128 k=64 type=bf16", "--profile", a100,
+                         "--software", "assay", "--explain"})
+                  .out,
+              HasSubstr(words));
+  const std::string program = ASSAY_SOURCE_DIR "/examples/gemm-mma.yaml";
+  EXPECT_THAT(run_assay({"simulate", program, "--profile", a100, "--explain"}).out,
+              HasSubstr(words));
+}
+
 }  // namespace
 }  // namespace assay::test
