@@ -68,9 +68,9 @@ int64_t memory_offset(const Fragment& f, int layout, const Task& t, int64_t stri
 // Of one worker: every lane for itself, with a column of its own. `lanes` of them side by side, as
 // an outer product: they have the same a. Others are themselves.
 //
-// So one file serves waves of every width. Alternatives that were not taken: a file for each width
-// (the same text five times), a mapping step of unknown size (every use of a mapping would ask for
-// it), a spelling per number in each dialect (then the profile's rates could not name it).
+// So one file serves waves of every width. Not taken: a file for each width, which has the same
+// text five times. A mapping step of unknown size: every use of a mapping would ask for it. A
+// spelling of each dialect: the profile's rates could not name it.
 MatrixInstruction widened(const MatrixInstruction& i, int lanes);
 
 // All its fields, in one line.

@@ -81,7 +81,8 @@ TEST(Estimate, AssaysOwnProgramsComputeF32AndStoreHalfOfIt) {
   const Outcome compiled =
       run_assay({"compile", "--op", "relu n=100 type=f64", "--profile", kProfile, "-o", "nowhere"});
   EXPECT_EQ(compiled.code, 2);
-  EXPECT_THAT(compiled.err, HasSubstr("kernels compute f32, f16, bf16, f8e4m3, f8e5m2 and i8, not f64"));
+  EXPECT_THAT(compiled.err,
+              HasSubstr("kernels compute f32, f16, bf16, f8e4m3, f8e5m2 and i8, not f64"));
 }
 
 TEST(Estimate, RefusesWhatItCanNotMean) {
