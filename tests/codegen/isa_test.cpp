@@ -79,7 +79,7 @@ TEST(Isa, every_instruction_of_a_profile_has_shape_and_types) {
       const auto i = find_instruction(use.use.substr(4));
       ASSERT_TRUE(i.ok()) << e.name << ": " << render(i.diags());
       const ir::MatrixInstruction& c = i->computes;
-      EXPECT_GT(c.m * c.n * c.k, i->has_lanes() ? c.workers() : 15) << c.name;
+      EXPECT_GT(c.m * c.n * c.k, c.has_fragments() ? c.workers() : 15) << c.name;
       EXPECT_EQ(ir::is_integer(c.a.number), ir::is_integer(c.c.number)) << c.name;
       EXPECT_GE(ir::bytes_of(c.c.number), ir::bytes_of(c.a.number)) << c.name;
       EXPECT_TRUE(use.rate.known()) << e.name << ": " << c.name;
