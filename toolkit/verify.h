@@ -11,9 +11,10 @@
 //
 // A whole model is verified below its limit; a single operator or a plan's step, if no value is
 // wrong. A model that rounds values to whole numbers inside is judged step by step
-// (toolkit/verify_programs.h): one that is rounded to the next number changes all that follow. Special values are stated in docs/validating.md. NaN is right beside NaN alone, an
-// infinity beside the same one or a reference that f32 can not hold. Numbers below 2^-126 count as
-// 0, also each of the K intermediate ones.
+// (toolkit/verify_programs.h): one that is rounded to the next number changes all that follow.
+// Special values are stated in docs/validating.md. NaN is right beside NaN alone, an infinity
+// beside the same one or a reference that f32 can not hold. Numbers below 2^-126 count as 0, also
+// each of the K intermediate ones.
 #pragma once
 
 #include <optional>
@@ -54,8 +55,8 @@ std::vector<std::vector<double>> outputs_of(const ir::Graph& graph,
 // The bound above, per value of the graph's outputs; empty when none is known.
 Result<std::vector<std::vector<double>>> bounds_of(const ir::Graph& graph, const Values& inputs);
 
-// Against ir::evaluate of the bundle's graph; `limit`: of a graph of several nodes. Errors: those of
-// evaluate; the bundle was read without its constants.
+// Against ir::evaluate of the bundle's graph; `limit`: of a graph of several nodes. Errors: those
+// of evaluate; the bundle was read without its constants.
 Result<Verdict> check_outputs(const ir::Graph& graph, const Values& inputs, const Values& outputs,
                               std::optional<double> limit = std::nullopt);
 

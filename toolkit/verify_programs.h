@@ -23,8 +23,8 @@ Result<std::vector<ProgramVerdict>> verify_programs(const Bundle& bundle,
 // rounded the other way changes all that follow, so this finds tensors in each other's place only.
 inline constexpr double kRoundingModelLimit = 0.25;
 
-// The plan's steps in order, each on what the device computed before it, then the whole model by the
-// limit above. `outputs`: of run_bundle. Errors: those of place() and evaluate; cancelled.
+// The plan's steps in order, each on what the device computed before it, then the whole model by
+// the limit above. `outputs`: of run_bundle. Errors: those of place() and evaluate; cancelled.
 Result<Verdict> check_steps(const Bundle& bundle, const Values& inputs, const Values& outputs,
                             const RunOptions& options);
 
