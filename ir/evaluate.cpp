@@ -1,10 +1,9 @@
 // evaluate(Graph): every point of every node, in float64.
 //
 // One axis is walked by an inner loop, the others by a Walk that follows element offsets and guards
-// as affine forms. A product of two reads under a sum (convolutions, matmuls) is a loop over
-// pointers; everything else runs the body as a BodyProgram over the same runs. A read that divides
-// or takes modulos is computed afresh at the start of each run when it is affine along the run,
-// else at each point. Guards become the bounds of the run.
+// as affine forms; guards bound a run. A product of two reads under a sum is a loop over pointers;
+// everything else runs the body as a BodyProgram over the same runs. A read that divides or takes
+// modulos is computed afresh at each run's start when it is affine along it, else at each point.
 #include <fmt/format.h>
 
 #include <algorithm>

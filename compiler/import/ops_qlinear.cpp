@@ -1,7 +1,9 @@
 // Products of integers, and operators between quantised tensors: QLinearConv, QLinearMatMul,
 // ConvInteger, MatMulInteger, DynamicQuantizeLinear.
 //
-//   q = round(acc * (scale of a * scale of b / scale of q)) + zero, limited to what q's type holds
+//   q = round(acc * (scale of a * scale of b / scale of q)) + zero
+//
+// It is limited to what q's type holds.
 #include <fmt/format.h>
 
 #include <numeric>

@@ -1,8 +1,9 @@
 // Products of bytes of types that no matrix instruction of the chip multiplies, from those that one
 // does. With d = 128:
 //
-//   sum a b,  a and b in i8   ->   sum (a + d) b - d sum b,   a + d in u8
-//   sum a b,  a and b in u8   ->   sum a (b - d) + d sum a,   b - d in i8
+//   sum a b   ->   sum (a + d) b - d sum b      Both are i8; a + d is u8.
+//
+//   sum a b   ->   sum a (b - d) + d sum a      Both are u8; b - d is i8.
 //
 // Why: x86's dot products multiply u8 by i8, and without them bytes are multiplied in i32. The sum
 // of one operand is a constant where that operand is, else one more small reduction. Where all
