@@ -67,11 +67,13 @@ class TypesResolver : Resolving {
       if (pipe.name != c.pipe || !pipe.rate.known()) continue;
       const double slots = c.slots.known() ? c.slots.value->v : 1;
       const hwdesc::Rate& r = *pipe.rate.value;
-      m_.types.push_back({*type,
-                          {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
-                           spread_of(pipe.rate) + spread_of(c.slots), false,
-                           "compute.fma." + c.dtype, per_unit(pipe.per)},
-                          energy("fma." + c.dtype)});
+      TypeRate rate;
+      rate.type = *type;
+      rate.multiply_adds = {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
+                            spread_of(pipe.rate) + spread_of(c.slots), false,
+                            "compute.fma." + c.dtype, per_unit(pipe.per)};
+      rate.energy = energy("fma." + c.dtype);
+      m_.types.push_back(std::move(rate));
       return;
     }
   }
@@ -90,11 +92,12 @@ class TypesResolver : Resolving {
       const bool shared = add != nullptr && add->pipe == mul->pipe;
       const double slots = mul->slots.value->v + (shared ? add->slots.value->v : 0);
       const hwdesc::Rate& r = *pipe.rate.value;
-      m_.types.push_back({ir::DType::i32,
-                          {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
-                           spread_of(pipe.rate) + spread_of(mul->slots), false, "compute.mul.i32",
-                           per_unit(pipe.per)},
-                          {}});
+      TypeRate rate;
+      rate.type = ir::DType::i32;
+      rate.multiply_adds = {r.v * ticks(r.clock) * per_unit(pipe.per) / slots,
+                            spread_of(pipe.rate) + spread_of(mul->slots), false, "compute.mul.i32",
+                            per_unit(pipe.per)};
+      m_.types.push_back(std::move(rate));
     }
   }
 
@@ -120,14 +123,16 @@ class TypesResolver : Resolving {
     if (found == nullptr) m_.undescribed.push_back(name);
     if (found == nullptr || !i.rate.known()) return;
     const hwdesc::Rate& r = *i.rate.value;
-    m_.instructions.push_back(
-        {ir::widened(*found, m_.native_width),
-         {r.v * (r.clock.empty() ? 1 : matrix_ticks(r.clock)) * per_unit(i.per), spread_of(i.rate),
-          false, "instructions." + i.use + ".rate", per_unit(i.per)},
-         energy(name),
-         i.latency.known() ? Quantity{seconds(*i.latency.value), spread_of(i.latency), false,
-                                      "instructions." + i.use + ".latency"}
-                           : Quantity{}});
+    MatrixRate rate;
+    rate.instruction = ir::widened(*found, m_.native_width);
+    rate.multiply_adds = {r.v * (r.clock.empty() ? 1 : matrix_ticks(r.clock)) * per_unit(i.per),
+                          spread_of(i.rate), false, "instructions." + i.use + ".rate",
+                          per_unit(i.per)};
+    rate.energy = energy(name);
+    if (i.latency.known())
+      rate.latency = {seconds(*i.latency.value), spread_of(i.latency), false,
+                      "instructions." + i.use + ".latency"};
+    m_.instructions.push_back(std::move(rate));
   }
 };
 
