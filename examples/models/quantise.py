@@ -20,7 +20,10 @@ import tempfile
 import numpy
 import onnx
 import onnxruntime
+from onnx import version_converter
 from onnxruntime import quantization
+
+PER_CHANNEL_OPSET = 13  # the first whose DequantizeLinear has an axis
 
 
 def images(name, shape, count, seed):
@@ -45,7 +48,11 @@ def session(path):
 
 def quantise(options, name, shape):
     prepared = pathlib.Path(options.output).with_suffix(".prepared.onnx")
-    quantization.quant_pre_process(options.model, str(prepared), skip_symbolic_shape=True)
+    model = onnx.load(options.model)
+    if next(o.version for o in model.opset_import if o.domain == "") < PER_CHANNEL_OPSET:
+        model = version_converter.convert_version(model, PER_CHANNEL_OPSET)
+    onnx.save(model, prepared)
+    quantization.quant_pre_process(str(prepared), str(prepared), skip_symbolic_shape=True)
     form = (
         quantization.QuantFormat.QDQ
         if options.form == "qdq"

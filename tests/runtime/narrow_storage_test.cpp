@@ -13,7 +13,7 @@
 namespace assay::runtime {
 namespace {
 
-using namespace testing;
+using namespace assay::testing;
 using ::testing::HasSubstr;
 
 constexpr int kLanes = 32;
