@@ -34,7 +34,7 @@ template <class Load>
 void expect_barriers(const Load& load, bool concurrent) {
   constexpr int kBarriers = 5, kLooks = 2000;
   const auto outcome = [&](int64_t groups, int all) {
-    const auto module = load(testing::barriers_of_all(groups, kBarriers, all, kLooks));
+    const auto module = load(assay::testing::barriers_of_all(groups, kBarriers, all, kLooks));
     return module == nullptr ? BarrierOutcome{} : run_barriers(*module, groups);
   };
   const BarrierOutcome alone = outcome(1, 1);

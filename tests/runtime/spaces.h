@@ -27,7 +27,7 @@ inline std::vector<std::byte> encoded(const ir::Buffer& b, const std::vector<dou
 // Numbers that the storage format holds exactly.
 inline std::vector<std::vector<double>> numbers_for(const ir::Kernel& k, Stored stored,
                                                     std::mt19937& rng) {
-  auto out = testing::random_numbers(rng, k);
+  auto out = assay::testing::random_numbers(rng, k);
   for (size_t b = 0; b < out.size(); ++b)
     for (double& v : out[b])
       if (stored == Stored::unorm8 && k.buffers[b].space == ir::Space::image)
