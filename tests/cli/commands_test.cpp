@@ -247,10 +247,10 @@ vector: {axis: n, width: 32}
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err,
               HasSubstr("p.yaml:15:14: error: mm: there is no matrix instruction 'banana'"));
-  const Outcome known = outcome("instruction: sm80.mma.m16n8k16.f16.f32\n", "h100-sxm5-80gb");
+  const Outcome known = outcome("instruction: gfx90a.mfma.f32.32x32x8.f16\n", "h100-sxm5-80gb");
   EXPECT_EQ(known.code, 2);
   EXPECT_THAT(known.err, HasSubstr("p.yaml:15:14: error: mm: nvidia-h100-sxm5-80gb has no matrix "
-                                   "instruction 'sm80.mma.m16n8k16.f16.f32'"));
+                                   "instruction 'gfx90a.mfma.f32.32x32x8.f16'"));
   const std::string staged = "staging: [{read: 1, level: 0, layout: \"[0, 1]\"}]\n";
   EXPECT_EQ(outcome(staged + "pipeline_stages: 2\n", "h100-sxm5-80gb").code, 0);
   const Outcome no_mover = outcome(staged + "pipeline_stages: 2\n", "v100-pcie-16gb");
