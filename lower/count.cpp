@@ -106,8 +106,10 @@ void count_operation(const ir::Value& v, int lane, Evaluated& evaluated, Counts&
     case V::less:
     case V::equal:
     case V::select:
-    case V::insert:
       out.simple += 1;
+      break;
+    case V::insert:
+      out.simple += kInsertInstructions;
       break;
   }
 }

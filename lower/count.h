@@ -41,6 +41,10 @@ inline constexpr double kTanhCost = kTanhInstructions / kExpInstructions,
 // end.
 inline constexpr double kLocateCost = 3;
 
+// Simple operations that put a number into its place of a register: it is extended, shifted and
+// joined with the others.
+inline constexpr double kInsertInstructions = 3;
+
 struct Counts {
   double fma = 0;
   double simple = 0;      // add, sub, mul, max, min, neg, abs, compare, select, floor, ceil, round,
