@@ -210,7 +210,8 @@ class ClosedForm {
                 ? s.points
                 : s.tiles;
     }
-    if (product_->instruction.b.per_register() > 1) out_.simple += lower::kInsertInstructions * placed * single;
+    if (product_->instruction.b.per_register() > 1)
+      out_.simple += lower::kInsertInstructions * placed * single;
     if (product_->instruction.m > 1) {
       to.fragment_loads += all.n;
       return;
