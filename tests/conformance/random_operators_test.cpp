@@ -266,7 +266,7 @@ TEST(RandomBf16, AreRightInMachineCode) {
   });
 }
 
-// Only devices whose kernels store them run this one; a skipped test would hide the others' verdict.
+// On devices whose kernels store them. A skipped test would hide the verdict of the others.
 TEST(RandomFloat8, AreRightWhereBuffersHoldThem) {
   std::string absence;
   const auto device = open_tested_device(absence);
