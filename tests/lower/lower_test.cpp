@@ -8,6 +8,7 @@
 #include "lower/legal.h"
 #include "lower/nest.h"
 #include "model/closed_form.h"
+#include "tests/lower/comparable_counts.h"
 #include "tests/lower/problems.h"
 
 namespace assay::test {
@@ -82,25 +83,6 @@ TEST(Lower, RandomProgramsOfWavesComputeWhatTheReferenceComputes) {
   EXPECT_GT(seen.past_the_end, kPrograms / 20);
 }
 
-// Instructions by kind and accesses per buffer; iterations, branches and prefetches are not part of
-// the closed form.
-lower::Counts comparable(lower::Counts c) {
-  c.iterations = c.branches = c.prefetches = 0;
-  return c;
-}
-
-std::string text(const lower::Counts& c) {
-  std::string out = "fma " + std::to_string(c.fma) + " simple " + std::to_string(c.simple) +
-                    " divide " + std::to_string(c.divide) + " math " + std::to_string(c.math) +
-                    " barriers " + std::to_string(c.barriers) + "\n";
-  for (const lower::AccessCount& a : c.buffers)
-    out += "  vector loads " + std::to_string(a.vector_loads) + " splats " +
-           std::to_string(a.splats) + " gathered " + std::to_string(a.gathered_lanes) + " stores " +
-           std::to_string(a.vector_stores) + " scattered " + std::to_string(a.scattered_lanes) +
-           "\n";
-  return out;
-}
-
 TEST(Lower, ClosedFormEqualsCountOnRandomPrograms) {
   std::mt19937 rng(2);
   for (int i = 0; i < kPrograms; ++i) {
@@ -109,7 +91,7 @@ TEST(Lower, ClosedFormEqualsCountOnRandomPrograms) {
     const ir::Program p = random_program(random_problem(rng, width), target, rng);
     const Result<ir::Kernel> kernel = lower::lower(p, target);
     ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
-    ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
+    ASSERT_EQ(comparable_text(lower::count(*kernel)), comparable_text(model::closed_form(p)))
         << "program " << i << "\n"
         << ir::print_program(p) << ir::print_kernel(*kernel);
   }
@@ -124,7 +106,7 @@ TEST(Lower, ClosedFormEqualsCountOnRandomProgramsOfWaves) {
     const ir::Program p = random_wave_program(random_problem(rng, width), target, rng);
     const Result<ir::Kernel> kernel = lower::lower(p, target);
     ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
-    ASSERT_EQ(text(comparable(lower::count(*kernel))), text(comparable(model::closed_form(p))))
+    ASSERT_EQ(comparable_text(lower::count(*kernel)), comparable_text(model::closed_form(p)))
         << "program " << i << "\n"
         << ir::print_program(p) << ir::print_kernel(*kernel);
     seen.add(p);

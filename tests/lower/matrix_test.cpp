@@ -12,6 +12,7 @@
 #include "lower/lower.h"
 #include "model/closed_form.h"
 #include "model/fragment_grid.h"
+#include "tests/lower/comparable_counts.h"
 #include "tests/lower/matrix_programs.h"
 
 namespace assay::test {
@@ -88,25 +89,6 @@ TEST(Matrix, RandomProductsOfWavesComputeWhatTheReferenceComputes) {
   }
 }
 
-// What a closed form leaves out, or counts otherwise: prefetches, branches, copies' loops.
-lower::Counts comparable(lower::Counts c) {
-  c.prefetches = c.branches = c.iterations = 0;
-  return c;
-}
-
-std::string text(const lower::Counts& c) {
-  std::string out = "matrix " + std::to_string(c.matrix) + " simple " + std::to_string(c.simple) +
-                    " fma " + std::to_string(c.fma) + " barriers " + std::to_string(c.barriers) +
-                    "\n";
-  for (const lower::AccessCount& a : c.buffers)
-    out += "  vector loads " + std::to_string(a.vector_loads) + " splats " +
-           std::to_string(a.splats) + " gathered " + std::to_string(a.gathered_lanes) +
-           " fragments " + std::to_string(a.fragment_loads) + " stores " +
-           std::to_string(a.vector_stores) + " scattered " + std::to_string(a.scattered_lanes) +
-           " fragments " + std::to_string(a.fragment_stores) + "\n";
-  return out;
-}
-
 // Do lanes of the last fragment of rows or columns lie outside?
 bool ends_in_fragments(const ir::Program& p) {
   const auto product = lower::matrix_product(p);
@@ -155,7 +137,7 @@ TEST(Matrix, ClosedFormsEqualTheCountOfTheKernel) {
       ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
       lower::Counts counted = lower::count(*kernel), closed = model::closed_form(p);
       if (waves && ends_in_fragments(p)) same_epilogue_loads(p, counted, closed);
-      ASSERT_EQ(text(comparable(counted)), text(comparable(closed)))
+      ASSERT_EQ(comparable_text(counted), comparable_text(closed))
           << name << " " << i << "\n"
           << ir::print_program(p) << ir::print_kernel(*kernel);
     }
@@ -347,7 +329,7 @@ TEST(Matrix, InstructionsAndFragmentsAreCounted) {
   EXPECT_EQ(c.buffers[4].fragment_loads, n * n * n / 64 / (2 * 32)) << "b, once per 64 rows";
   EXPECT_EQ(c.buffers[2].fragment_stores, n * n / 32);
   EXPECT_EQ(c.fma + c.simple, 0);
-  EXPECT_EQ(text(comparable(c)), text(comparable(model::closed_form(p))));
+  EXPECT_EQ(comparable_text(c), comparable_text(model::closed_form(p)));
 }
 
 TEST(Matrix, RowsOfOneOperandAreAskedFor) {
