@@ -56,6 +56,54 @@ void Interpreter::run(const ir::Store& s) {
   ++counts.vector_stores;
 }
 
+// A run begins at a multiple of its length.
+int64_t Interpreter::begin_of_run(const ir::Index& index, int lane, int numbers) {
+  const int64_t at = place(index, lane);
+  if (at % numbers != 0)
+    throw Fault{fmt::format("a run of {} elements begins at element {}", numbers, at)};
+  return at;
+}
+
+void Interpreter::run(const ir::MoveRun& s) {
+  const auto numbers = static_cast<int>(s.regs.size());
+  const int lanes = kernel.registers[static_cast<size_t>(s.regs[0])].lanes;
+  for (int l = 0; l < lanes; ++l) {
+    const bool holds = hold_in(l, s.conditions);
+    if (!holds && s.store) continue;
+    const int64_t at = holds ? begin_of_run(s.index, l, numbers) : 0;
+    for (int i = 0; i < numbers; ++i) {
+      Lanes& reg = registers[static_cast<size_t>(s.regs[static_cast<size_t>(i)])];
+      reg.resize(static_cast<size_t>(lanes));
+      double& value = reg[static_cast<size_t>(l)];
+      if (s.store)
+        element(s.id, at + i, "store to", &s.index) = value;
+      else
+        value = holds ? element(s.id, at + i, "load from", &s.index) : 0;
+    }
+  }
+  ++(s.store ? counts.vector_stores : counts.vector_loads);
+}
+
+void Interpreter::run(const ir::Copy& s) {
+  const auto each = [&](const auto& body) {
+    for (const ir::Run& r : s.runs)
+      for (int l = 0; l < s.lanes; ++l)
+        if (hold_in(l, r.conditions))
+          for (int i = 0; i < s.numbers; ++i) body(r, l, i);
+  };
+  std::vector<double> loaded;
+  each([&](const ir::Run& r, int lane, int i) {
+    loaded.push_back(
+        element(s.from, begin_of_run(r.from, lane, s.numbers) + i, "load from", &r.from));
+  });
+  size_t next = 0;
+  each([&](const ir::Run& r, int lane, int i) {
+    element(s.to, begin_of_run(r.to, lane, s.numbers) + i, "store to", &r.to) = loaded[next++];
+  });
+  counts.vector_loads += s.runs.size();
+  counts.vector_stores += s.runs.size();
+}
+
 // Groups run one after the other, so every addition is atomic.
 void Interpreter::run(const ir::AtomicAdd& s) {
   const Lanes lanes = value(s.value);
@@ -116,6 +164,30 @@ void Interpreter::run(const ir::MoveFragment& s) {
       number = found(s.id, at, &s.index);
   }
   ++(s.store ? counts.vector_stores : counts.vector_loads);
+}
+
+void Interpreter::run(const ir::LoadFragment& s) {
+  const ir::Fragment& f =
+      kernel.instructions[static_cast<size_t>(s.instruction)].operand(s.operand);
+  const ir::TaskMapping& runs = s.by_row ? f.by_row : f.by_column;
+  const int n = ir::run_elements(f, s.by_row), columns = f.mapping.cols();
+  std::vector<double> matrix(static_cast<size_t>(f.mapping.rows()) * static_cast<size_t>(columns));
+  for (int lane = 0; lane < runs.workers(); ++lane) {
+    const ir::Task t = runs.task(lane, 0);
+    const int64_t at = begin_of_run(s.index, lane, n);
+    for (int i = 0; i < n; ++i) {
+      const int row = s.by_row ? t.row : t.row * n + i, column = s.by_row ? t.col * n + i : t.col;
+      matrix[static_cast<size_t>(row * columns + column)] =
+          element(s.id, at + i, "load from", &s.index);
+    }
+  }
+  const std::vector<double> all = ir::registers_of(f, matrix);
+  const auto lanes = static_cast<std::ptrdiff_t>(f.mapping.workers());
+  for (size_t r = 0; r < s.regs.size(); ++r) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(r) * lanes;
+    registers[static_cast<size_t>(s.regs[r])].assign(first, first + lanes);
+  }
+  ++counts.vector_loads;
 }
 
 bool Interpreter::hold(const std::vector<ir::Condition>& conditions) const {

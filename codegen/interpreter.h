@@ -67,6 +67,8 @@ struct Interpreter {
   void run(const ir::Assign& s) { registers[static_cast<size_t>(s.reg)] = value(s.value); }
   void run(const ir::Declare& s);
   void run(const ir::Store& s);
+  void run(const ir::Copy& s);
+  void run(const ir::MoveRun& s);
   void run(const ir::Prefetch&) {}
   void run(const ir::Keep&) {}
   void run(const ir::Barrier&) {}
@@ -74,11 +76,13 @@ struct Interpreter {
   void run(const ir::DeviceBarrier& s);
   void run(const ir::MatrixMultiply& s);
   void run(const ir::MoveFragment& s);
+  void run(const ir::LoadFragment& s);
 
   bool hold(const std::vector<ir::Condition>& conditions) const;
   bool hold_in(int lane, const std::vector<ir::Condition>& conditions);
   bool by_lane(const std::vector<ir::Condition>& conditions) const;
   int64_t place(const ir::Index& index, int lane);
+  int64_t begin_of_run(const ir::Index& index, int lane, int numbers);
   bool is_active(int lane) const {
     return active.empty() || active[static_cast<size_t>(lane)] != 0;
   }

@@ -19,6 +19,8 @@ using yaml::Node;
 
 struct Reader : YamlReader {
   InstructionSpelling spelling_in(const Node& n, const ir::MatrixInstruction& i);
+  void read_run(const Node& n, const char* key, const ir::Fragment& f, const ir::TaskMapping& runs,
+                Template& to);
   void read_text(const Node& n, const ir::MatrixInstruction& i, InstructionSpelling& s);
   void read_opaque(const Node& n, const ir::MatrixInstruction& i, InstructionSpelling& s);
   std::vector<Need> needs(const Node& n);
@@ -32,8 +34,25 @@ std::vector<Need> Reader::needs(const Node& n) {
   return out;
 }
 
+// The load of a fragment by its runs, where it has them.
+void Reader::read_run(const Node& n, const char* key, const ir::Fragment& f,
+                      const ir::TaskMapping& runs, Template& to) {
+  const Node* v = n.find(key);
+  if (runs.steps.empty() && v != nullptr)
+    return fail(*v, "the operand has no such runs", "by_row, by_column: lane -> its run");
+  if (runs.steps.empty()) return;
+  std::vector<std::string> names{"address"};
+  for (int r = 0; r < f.registers(); ++r) names.push_back(fmt::format("r{}", r));
+  const std::vector<std::string_view> holes(names.begin(), names.end());
+  to = spelling(n, key, holes);
+}
+
 void Reader::read_text(const Node& n, const ir::MatrixInstruction& i, InstructionSpelling& s) {
-  only_keys(n, {"needs", "text", "header"});
+  only_keys(n, {"needs", "text", "header", "a_by_row", "a_by_column", "b_by_row", "b_by_column"});
+  read_run(n, "a_by_row", i.a, i.a.by_row, s.a_by_row);
+  read_run(n, "a_by_column", i.a, i.a.by_column, s.a_by_column);
+  read_run(n, "b_by_row", i.b, i.b.by_row, s.b_by_row);
+  read_run(n, "b_by_column", i.b, i.b.by_column, s.b_by_column);
   std::vector<std::string> names;
   for (const auto& [operand, f] :
        {std::pair<char, const ir::Fragment&>{'a', i.a}, {'b', i.b}, {'c', i.c}, {'d', i.c}})

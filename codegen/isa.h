@@ -30,6 +30,8 @@ struct InstructionSpelling {
   std::vector<Need> needs;
   Template text;       // {a0} {a1} ...: the registers of an operand; c and d as well
   std::string header;  // what it needs in front of all kernels; may be empty
+  // {r0} {r1} ... and {address}, of the lane's run: loads of fragments that have such runs.
+  Template a_by_row, a_by_column, b_by_row, b_by_column;
   // Of opaque fragments, whose text has {a} {b} {c}, c in place, and {a_layout} {b_layout}:
   std::string begin, end;  // of a kernel's groups
   std::string sync;        // between lanes that write scratch and fragments that read it, and back

@@ -30,6 +30,8 @@ class OneLane final : public SplitVectors {
   Shape shape_of(int lanes, ir::DType) override;
   Value value(const Value& v, int piece) override;
   void add_store(ir::Block& to, const ir::Store& s) override;
+  void add_run(ir::Block& to, const ir::MoveRun& s) override;
+  void add_copy(ir::Block& to, const ir::Copy& s) override;
   void add_atomic(ir::Block& to, const ir::AtomicAdd& s) override;
   void add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s) override;
   void check_matrix(const ir::MatrixInstruction& i) override {
@@ -145,6 +147,7 @@ bool OneLane::is_copy(const ir::Stmt& s) const {
     const ir::Buffer& to = kernel_.buffers[static_cast<size_t>(store->id)];
     return to.scope == ir::Scope::scratch && !to.by_lane;
   }
+  if (std::holds_alternative<ir::Copy>(s.node)) return true;
   if (const auto* move = std::get_if<ir::MoveFragment>(&s.node))
     return move->store &&
            kernel_.buffers[static_cast<size_t>(move->id)].scope == ir::Scope::scratch;
@@ -187,6 +190,23 @@ void OneLane::add_store(ir::Block& to, const ir::Store& s) {
     some.then_body.push_back({std::move(one)});
     to.push_back({std::move(some)});
   }
+}
+
+void OneLane::add_run(ir::Block& to, const ir::MoveRun& s) {
+  const ir::Register& first = kernel_.registers[static_cast<size_t>(s.regs[0])];
+  for (int p = 0; p < shape_of(first.lanes, first.dtype).pieces; ++p) {
+    ir::MoveRun own{s.store, {}, s.id, in_piece(s.index, p), in_piece(s.conditions, p)};
+    for (const int r : s.regs) own.regs.push_back(piece_of(r, p));
+    to.push_back({std::move(own)});
+  }
+}
+
+void OneLane::add_copy(ir::Block& to, const ir::Copy& s) {
+  ir::Copy own{s.from, s.to, 1, s.numbers, {}};
+  for (const ir::Run& r : s.runs)
+    for (int p = 0; p < shape_of(s.lanes, ir::DType::i32).pieces; ++p)
+      own.runs.push_back({in_piece(r.from, p), in_piece(r.to, p), in_piece(r.conditions, p)});
+  to.push_back({std::move(own)});
 }
 
 void OneLane::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {

@@ -61,6 +61,18 @@ void print(Printer& p, const ir::MatrixMultiply& s) {
   p.line(fill(spelling->text, fillings).text);
 }
 
+void print(Printer& p, const ir::LoadFragment& s) {
+  const auto spelling = spelling_of(p, s.instruction);
+  if (!spelling) return;
+  std::vector<std::string> holes;
+  for (size_t r = 0; r < s.regs.size(); ++r) holes.push_back(fmt::format("r{}", r));
+  std::vector<Filling> fillings{{"address", print_address(p, s.id, s.index)}};
+  for (size_t r = 0; r < s.regs.size(); ++r) fillings.emplace_back(holes[r], name_of(p, s.regs[r]));
+  const Template& text = s.operand == 'a' ? (s.by_row ? spelling->a_by_row : spelling->a_by_column)
+                                          : (s.by_row ? spelling->b_by_row : spelling->b_by_column);
+  p.line(fill(text, fillings).text);
+}
+
 void print_zeroed(Printer& p, int reg) {
   if (const auto s = spelling_of(p, register_of(p, reg).fragment.instruction))
     p.line(fill(s->zero, {{"register", name_of(p, reg)}}).text);

@@ -141,6 +141,131 @@ void print(Printer& p, const ir::Store& s) {
   p.line(p.spell(!whole ? "store_part" : stream ? "store_stream" : "store", fillings).text);
 }
 
+// Runs in registers of their own, so that all loads are under way before the first store waits.
+class RunPrinter {
+ public:
+  RunPrinter(Printer& p, const ir::Copy& s)
+      : p_(p),
+        s_(s),
+        whole_(p.has("run") && s.numbers > 1 && !is_single(p, s.from)),
+        bytes_(s.numbers * ir::bytes_of(p.buffer(s.from).dtype)) {}
+
+  void print() {
+    for (size_t i = 0; i < s_.runs.size(); ++i)
+      names_.push_back(fmt::format("t{}", p_.temporaries++));
+    for (size_t i = 0; i < s_.runs.size(); ++i) load(s_.runs[i], names_[i]);
+    for (size_t i = 0; i < s_.runs.size(); ++i) store(s_.runs[i], names_[i]);
+  }
+
+ private:
+  // One statement for the run, or one for each of its elements.
+  template <class Body>
+  void where(const ir::Run& r, const Body& body) {
+    const std::string condition = print_conditions(p_, r.conditions);
+    if (!condition.empty()) p_.line(fmt::format("if ({}) {{", condition));
+    p_.depth += condition.empty() ? 0 : 1;
+    for (int i = 0; i < (whole_ ? 1 : s_.numbers); ++i) body(i);
+    p_.depth -= condition.empty() ? 0 : 1;
+    if (!condition.empty()) p_.line("}");
+  }
+
+  std::string part(const std::string& name, int i) const {
+    return whole_ ? name : fmt::format("{}_{}", name, i);
+  }
+
+  void load(const ir::Run& r, const std::string& name) {
+    const ir::DType type = p_.buffer(s_.from).dtype;
+    std::string names;
+    for (int i = 0; i < (whole_ ? 1 : s_.numbers); ++i)
+      names += (i > 0 ? ", " : "") + part(name, i);
+    const std::string run = whole_ ? p_.spell("run", {{"bytes", {std::to_string(bytes_)}}}).text
+                                   : p_.type_name(type, 1);
+    p_.line(fmt::format("{} {};", run, names));
+    where(r, [&](int i) {
+      const Text value =
+          whole_ ? p_.spell("load_run",
+                            {{"run", {run}}, {"pointer", print_address(p_, s_.from, r.from)}})
+                 : print_read(p_, s_.from, type, print_element(p_, s_.from, r.from + i));
+      p_.line(fmt::format("{} = {};", part(name, i), value.text));
+    });
+  }
+
+  void store(const ir::Run& r, const std::string& name) {
+    where(r, [&](int i) {
+      if (!whole_)
+        return p_.line(
+            fmt::format("{} = {};", print_element(p_, s_.to, r.to + i).text, part(name, i)));
+      p_.line(
+          p_.spell("store_run", {{"run", p_.spell("run", {{"bytes", {std::to_string(bytes_)}}})},
+                                 {"pointer", print_address(p_, s_.to, r.to)},
+                                 {"value", {name}}})
+              .text);
+    });
+  }
+
+  Printer& p_;
+  const ir::Copy& s_;
+  const bool whole_;
+  const int bytes_;
+  std::vector<std::string> names_;
+};
+
+void print(Printer& p, const ir::Copy& s) { RunPrinter(p, s).print(); }
+
+// By a vector of the language, else element by element.
+void move_run(Printer& p, const ir::MoveRun& s) {
+  const auto n = static_cast<int>(s.regs.size());
+  const ir::DType type = p.buffer(s.id).dtype;
+  const auto& widths = p.dialect.capabilities.vector_widths;
+  const bool whole =
+      n > 1 && !is_single(p, s.id) && std::find(widths.begin(), widths.end(), n) != widths.end();
+  const auto name = [&](int i) -> const std::string& {
+    return p.register_names[static_cast<size_t>(s.regs[static_cast<size_t>(i)])];
+  };
+  for (int i = 0; i < (whole ? 0 : n); ++i) {
+    const Text at = print_element(p, s.id, s.index + i);
+    p.line(s.store ? fmt::format("{} = {};", at.text, print_written(p, s.id, {name(i)}).text)
+                   : fmt::format("{} = {};", name(i), print_read(p, s.id, type, at).text));
+  }
+  if (!whole) return;
+  std::vector<Filling> fillings{{"pointer", print_address(p, s.id, s.index)},
+                                {"type", {p.type_name(type, n)}},
+                                {"lanes", {std::to_string(n)}}};
+  if (s.store) {
+    std::string items;
+    for (int i = 0; i < n; ++i) items += (i > 0 ? ", " : "") + name(i);
+    fillings.emplace_back("value",
+                          p.spell("list", {{"items", {items}}, {"type", {p.type_name(type, n)}}}));
+    return p.line(p.spell("store", fillings).text);
+  }
+  const Text vector{fmt::format("t{}", p.temporaries++)};
+  p.line(fmt::format("const {} {} = {};", p.type_name(type, n), vector.text,
+                     p.spell("load", fillings).text));
+  for (int i = 0; i < n; ++i)
+    p.line(fmt::format("{} = {};", name(i), print_lane(p, vector, i).text));
+}
+
+void print(Printer& p, const ir::MoveRun& s) {
+  const std::string condition = print_conditions(p, s.conditions);
+  if (condition.empty()) return move_run(p, s);
+  const auto inside = [&](const auto& body) {
+    ++p.depth;
+    body();
+    --p.depth;
+  };
+  p.line(fmt::format("if ({}) {{", condition));
+  inside([&] { move_run(p, s); });
+  if (!s.store) {
+    p.line("} else {");
+    inside([&] {
+      for (const int r : s.regs)
+        p.line(fmt::format("{} = {};", p.register_names[static_cast<size_t>(r)],
+                           print_number(p, p.buffer(s.id).dtype, 0).text));
+    });
+  }
+  p.line("}");
+}
+
 void print(Printer& p, const ir::Prefetch& s) {
   if (p.has("prefetch"))
     p.line(p.spell("prefetch", {{"pointer", print_address(p, s.id, s.index)}}).text);

@@ -104,6 +104,7 @@ Text print_number(Printer& p, ir::DType t, double number);
 // Matrix instructions and opaque fragments, as the instruction's own file spells them.
 void print(Printer& p, const ir::MatrixMultiply& s);
 void print(Printer& p, const ir::MoveFragment& s);
+void print(Printer& p, const ir::LoadFragment& s);
 bool is_opaque(const Printer& p, int reg);
 void print_zeroed(Printer& p, int reg);
 void print_declared(Printer& p, int reg);

@@ -57,6 +57,14 @@ class Reader {  // invariant: each vector has an element per register
     for (const int r : s.d) ++assigned_[static_cast<size_t>(r)];
   }
 
+  void read(const ir::LoadFragment& s, int) {
+    for (const int r : s.regs) ++assigned_[static_cast<size_t>(r)];
+  }
+
+  void read(const ir::MoveRun& s, int) {
+    for (const int r : s.regs) ++(s.store ? uses_ : assigned_)[static_cast<size_t>(r)];
+  }
+
   template <class Other>
   void read(const Other&, int) {}
 

@@ -53,6 +53,9 @@ constexpr SpellingRow kRows[] = {
     {"load_packed_part", {"pointer", "count", "fill", "type"}, kOptional},
     {"insert", {"a", "b", "place", "type", "number"}, kOptional},
     {"store", {"pointer", "value", "type", "lanes"}},
+    {"run", {"bytes"}, kOptional},  // a type of 1, 2, 4, 8 or 16 bytes, aligned to them
+    {"load_run", {"pointer", "run"}, kOptional},  // from an argument; default: element by element
+    {"store_run", {"pointer", "value", "run"}, kOptional},  // to scratch
     {"store_part", {"pointer", "count", "value", "type"}, kOptional},
     {"store_stream", {"pointer", "value", "type"}, kOptional},
     {"stream_fence", {}, kOptional},

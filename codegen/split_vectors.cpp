@@ -79,6 +79,13 @@ void SplitVectors::add_atomic(ir::Block& to, const ir::AtomicAdd& s) {
                        s.index + p * shape.lanes * s.stride, s.stride, value(s.value, p)}});
 }
 
+// One register for each lane that is a thread; vectors of other lanes have no runs.
+void SplitVectors::add_run(ir::Block& to, const ir::MoveRun& s) {
+  ir::MoveRun own = s;
+  for (int& r : own.regs) r = piece_of(r, 0);
+  to.push_back({std::move(own)});
+}
+
 void SplitVectors::add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s) {
   to.push_back({ir::DeviceBarrier{s.id, s.index, value(s.all, 0), piece_of(s.looks, 0)}});
 }
@@ -95,6 +102,13 @@ void SplitVectors::add(ir::Block& to, const ir::MatrixMultiply& s) {
 
 void SplitVectors::add(ir::Block& to, const ir::MoveFragment& s) {
   to.push_back({ir::MoveFragment{s.store, piece_of(s.reg, 0), s.id, s.index, s.stride}});
+}
+
+void SplitVectors::add(ir::Block& to, const ir::LoadFragment& s) {
+  check_matrix(kernel_.instructions[static_cast<size_t>(s.instruction)]);
+  ir::LoadFragment out = s;
+  for (int& r : out.regs) r = piece_of(r, 0);
+  to.push_back({std::move(out)});
 }
 
 void SplitVectors::add(ir::Block& to, const ir::Keep& s) {

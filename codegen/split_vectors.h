@@ -28,6 +28,8 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   virtual void add_store(ir::Block& to, const ir::Store& s) = 0;
   virtual void add_atomic(ir::Block& to, const ir::AtomicAdd& s);
   virtual void add_device_barrier(ir::Block& to, const ir::DeviceBarrier& s);
+  virtual void add_run(ir::Block& to, const ir::MoveRun& s);
+  virtual void add_copy(ir::Block& to, const ir::Copy& s) { to.push_back({s}); }
   // Records a matrix instruction whose registers would be split.
   virtual void check_matrix(const ir::MatrixInstruction& i) = 0;
   virtual ir::Block block(const ir::Block& b);
@@ -50,6 +52,8 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   void add(ir::Block& to, const ir::Assign& s);
   void add(ir::Block& to, const ir::Declare& s);
   void add(ir::Block& to, const ir::Store& s) { add_store(to, s); }
+  void add(ir::Block& to, const ir::Copy& s) { add_copy(to, s); }
+  void add(ir::Block& to, const ir::MoveRun& s) { add_run(to, s); }
   void add(ir::Block& to, const ir::Prefetch& s) { to.push_back({s}); }
   void add(ir::Block& to, const ir::Keep& s);
   void add(ir::Block& to, const ir::Barrier& s) { to.push_back({s}); }
@@ -57,6 +61,7 @@ class SplitVectors {  // invariant: pieces_of_[r] are registers of out_
   void add(ir::Block& to, const ir::DeviceBarrier& s) { add_device_barrier(to, s); }
   void add(ir::Block& to, const ir::MatrixMultiply& s);
   void add(ir::Block& to, const ir::MoveFragment& s);
+  void add(ir::Block& to, const ir::LoadFragment& s);
 
   std::vector<std::vector<int>> pieces_of_;  // per register of kernel_
 };

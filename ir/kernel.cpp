@@ -52,6 +52,13 @@ struct Lister {
   void list(const Assign& s) { line(fmt::format("{} = {}", reg(s.reg), value(s.value))); }
   void list(const Declare& s);
   void list(const Store& s);
+  void list(const Copy& s);
+  void list(const MoveRun& s) {
+    const std::string where = fmt::format("{}[{}]", buffer(s.id), at(s.index)),
+                      when = s.conditions.empty() ? "" : " where " + conditions(s.conditions);
+    line(s.store ? fmt::format("{} = {}{}", where, regs(s.regs), when)
+                 : fmt::format("{} = {}{}", regs(s.regs), where, when));
+  }
   void list(const Prefetch& s) { line(fmt::format("prefetch {}[{}]", buffer(s.id), at(s.index))); }
   void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
   void list(const Barrier&) { line("barrier"); }
@@ -71,6 +78,11 @@ struct Lister {
                           fragment_in(k, r)->memory.at(static_cast<size_t>(r.fragment.layout)).name;
     line(s.store ? fmt::format("{} by {} = {}", where, how, r.name)
                  : fmt::format("{} = {} by {}", r.name, where, how));
+  }
+  void list(const LoadFragment& s) {
+    line(fmt::format("{} = {} of {} by {} at {}[{}]", regs(s.regs), s.operand,
+                     k.instructions.at(static_cast<size_t>(s.instruction)).name,
+                     s.by_row ? "row" : "column", buffer(s.id), at(s.index)));
   }
   void list(const AtomicAdd& s) {
     line(fmt::format("{}{}[{} step {}] += {} in one step", s.reg < 0 ? "" : reg(s.reg) + " = ",
@@ -179,6 +191,13 @@ void Lister::list(const Store& s) {
   if (s.hint != CacheHint::none) how += s.hint == CacheHint::stream ? " stream" : " bypass";
   if (!s.conditions.empty()) how += " where " + conditions(s.conditions);
   line(fmt::format("{}[{}]{} = {}", buffer(s.id), at(s.index), how, value(s.value)));
+}
+
+void Lister::list(const Copy& s) {
+  for (const Run& r : s.runs)
+    line(fmt::format("copy {} of {} lanes: {}[{}] = {}[{}]{}", s.numbers, s.lanes, buffer(s.to),
+                     at(r.to), buffer(s.from), at(r.from),
+                     r.conditions.empty() ? "" : " where " + conditions(r.conditions)));
 }
 
 std::string space_of(const Buffer& b) {

@@ -181,6 +181,38 @@ struct Store {  // the first `count` lanes of value to buffer `id` at `index`
   bool operator==(const Store&) const = default;
 };
 
+// Neighbouring elements of an argument, brought to scratch by one lane.
+struct Run {
+  Index from, to;                     // of its first element; both may contain the lane
+  std::vector<Condition> conditions;  // lanes for which they do not hold bring nothing
+  bool operator==(const Run&) const = default;
+};
+
+// Each lane copies runs of `numbers` elements from argument `from` to scratch buffer `to` of the
+// same type, each at once: they begin at multiples of `numbers`. All are loaded before any is
+// stored.
+struct Copy {
+  int from = -1, to = -1;
+  int lanes = 1;
+  int numbers = 1;
+  std::vector<Run> runs;
+  bool operator==(const Copy&) const = default;
+};
+
+// Bytes that a lane loads or stores at once, at most.
+inline constexpr int kWidestRun = 16;
+
+// Neighbouring elements of a buffer in as many registers of its type, loaded or stored at once: a
+// lane's first one is at `index`, which may contain the lane, and a multiple of their number.
+struct MoveRun {
+  bool store = false;
+  std::vector<int> regs;
+  int id = -1;
+  Index index;
+  std::vector<Condition> conditions;  // lanes for which they do not hold load 0, or store nothing
+  bool operator==(const MoveRun&) const = default;
+};
+
 struct Prefetch {
   int id = -1;
   Index index;
@@ -241,9 +273,22 @@ struct MoveFragment {
   bool operator==(const MoveFragment&) const = default;
 };
 
+// An operand's fragment, loaded by a wave together from runs of neighbours in scratch. `index` is
+// that of the lane's run in Fragment::by_row or by_column, a multiple of its length, and contains
+// the lane; lanes without a run load nothing.
+struct LoadFragment {
+  int instruction = -1;  // of the kernel
+  char operand = 'a';    // or b
+  bool by_row = true;
+  std::vector<int> regs;
+  int id = -1;
+  Index index;
+  bool operator==(const LoadFragment&) const = default;
+};
+
 struct Stmt {
-  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Prefetch, Keep, Barrier,
-               AtomicAdd, DeviceBarrier, MatrixMultiply, MoveFragment>
+  std::variant<For, If, LetIndex, Locate, Assign, Declare, Store, Copy, Prefetch, Keep, Barrier,
+               AtomicAdd, DeviceBarrier, MatrixMultiply, MoveFragment, LoadFragment, MoveRun>
       node;
   bool operator==(const Stmt&) const = default;
 };

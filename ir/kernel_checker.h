@@ -67,6 +67,9 @@ struct Checker {
   void check(const Assign& s);
   void check(const Declare& s);
   void check(const Store& s);
+  void check(const Copy& s);
+  void check(const MoveRun& s);
+  void check_run(const Buffer& b, int numbers);
   void check(const Prefetch& s);
   void check(const Keep& s) { register_ok(s.reg); }
   void check(const Barrier&) {
@@ -77,6 +80,7 @@ struct Checker {
   void check_added_to(int id, DType added);
   void check(const MatrixMultiply& s);
   void check(const MoveFragment& s);
+  void check(const LoadFragment& s);
   const Fragment* opaque(int reg, const char* what);
   void check_fragment(const MatrixInstruction& i, const char* operand, const std::vector<int>& regs,
                       const Fragment& f);

@@ -200,6 +200,67 @@ void Checker::check(const MoveFragment& s) {
     fail(fmt::format("buffer '{}' is stored to but not marked written", b.name));
 }
 
+void Checker::check(const Copy& s) {
+  for (const Run& r : s.runs) {
+    check_lanes(r.from);
+    check_lanes(r.to);
+    check_lanes(r.conditions);
+  }
+  if (s.lanes < 1) fail(fmt::format("a copy of {} lanes", s.lanes));
+  if (!buffer_ok(s.from) || !buffer_ok(s.to)) return;
+  const Buffer &from = k.buffers[static_cast<size_t>(s.from)],
+               &to = k.buffers[static_cast<size_t>(s.to)];
+  if (from.dtype != to.dtype)
+    fail(fmt::format("a copy of '{}' to '{}' converts {} to {}", from.name, to.name,
+                     name_of(from.dtype), name_of(to.dtype)));
+  if (from.scope != Scope::global || from.space != Space::plain || to.scope != Scope::scratch)
+    fail(fmt::format("a copy of '{}' to '{}': runs lead from arguments to scratch", from.name,
+                     to.name));
+  check_run(from, s.numbers);
+}
+
+void Checker::check_run(const Buffer& b, int numbers) {
+  const int bytes = numbers * bytes_of(b.dtype);
+  if (numbers < 1 || bytes > kWidestRun || (bytes & (bytes - 1)) != 0)
+    fail(fmt::format("runs of {} elements of {}: a lane moves 1, 2, 4, 8 or {} bytes at once",
+                     numbers, name_of(b.dtype), kWidestRun));
+}
+
+void Checker::check(const MoveRun& s) {
+  check_lanes(s.index);
+  check_lanes(s.conditions);
+  if (!buffer_ok(s.id)) return;
+  const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
+  check_run(b, static_cast<int>(s.regs.size()));
+  if (b.space != Space::plain)
+    fail(fmt::format("'{}' is moved in runs: it is no plain buffer", b.name));
+  if (s.store && b.scope == Scope::global && !b.written)
+    fail(fmt::format("buffer '{}' is stored to but not marked written", b.name));
+  for (const int id : s.regs) {
+    if (!register_ok(id)) continue;
+    const Register& r = k.registers[static_cast<size_t>(id)];
+    if (r.dtype != b.dtype || r.lanes != k.registers[static_cast<size_t>(s.regs[0])].lanes)
+      fail(fmt::format("register '{}' is no part of a run of '{}'", r.name, b.name));
+  }
+}
+
+void Checker::check(const LoadFragment& s) {
+  check_lanes(s.index);
+  if (!in_range(s.instruction, k.instructions.size()))
+    return fail(fmt::format("there is no instruction {}", s.instruction));
+  const MatrixInstruction& i = k.instructions[static_cast<size_t>(s.instruction)];
+  const Fragment& f = i.operand(s.operand);
+  check_fragment(i, s.operand == 'a' ? "a" : "b", s.regs, f);
+  if (s.operand == 'c' || run_elements(f, s.by_row) == 0)
+    fail(fmt::format("{} of {} has no runs along its {}", s.operand, i.name,
+                     s.by_row ? "rows" : "columns"));
+  if (!buffer_ok(s.id)) return;
+  const Buffer& b = k.buffers[static_cast<size_t>(s.id)];
+  if (b.dtype != f.number || b.scope != Scope::scratch)
+    fail(fmt::format("a fragment of {} is loaded in runs from scratch, not from '{}' of {}",
+                     name_of(f.number), b.name, name_of(b.dtype)));
+}
+
 void Checker::check(const Prefetch& s) {
   check_index(s.index);
   buffer_ok(s.id);

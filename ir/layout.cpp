@@ -18,6 +18,10 @@ Layout blocked(int rank, int dim, int64_t block) {
   return out;
 }
 
+Pad pad_of_value(const Layout& layout, int dim, double value) {
+  return value == layout.pad_value ? pad_of(layout, dim) : Pad{};
+}
+
 Pad pad_of(const Layout& layout, int dim) {
   return layout.pad.empty() ? Pad{} : layout.pad[static_cast<size_t>(dim)];
 }

@@ -42,6 +42,8 @@ Layout blocked(int rank, int dim, int64_t block);
 
 Pad pad_of(const Layout& layout, int dim);
 bool is_padded(const Layout& layout);
+// The padding that reads of `value` outside the tensor may enter: none where it holds another one.
+Pad pad_of_value(const Layout& layout, int dim, double value);
 
 // Extents of the physical dimensions for a tensor of `shape`; blocks are rounded up.
 std::vector<int64_t> physical_shape(const Layout& layout, std::span<const int64_t> shape);

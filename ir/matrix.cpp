@@ -22,8 +22,11 @@ std::string print(const Fragment& f) {
     for (const FragmentLayout& l : f.memory) text += fmt::format(" {} {}", l.name, print(l.layout));
     return text;
   }
-  return fmt::format("{}{} in {}: {}", f.tf32 ? "tf32 of " : "", name_of(f.number),
-                     name_of(f.element), print(f.mapping));
+  std::string text = fmt::format("{}{} in {}: {}", f.tf32 ? "tf32 of " : "", name_of(f.number),
+                                 name_of(f.element), print(f.mapping));
+  if (!f.by_row.steps.empty()) text += fmt::format(", by row {}", print(f.by_row));
+  if (!f.by_column.steps.empty()) text += fmt::format(", by column {}", print(f.by_column));
+  return text;
 }
 
 double taken(const Fragment& f, double number) {
@@ -77,6 +80,17 @@ std::vector<double> scatter(const Fragment& f, Matrix m) {
 }
 
 }  // namespace
+
+int run_elements(const Fragment& f, bool rows) {
+  const TaskMapping& runs = rows ? f.by_row : f.by_column;
+  if (runs.steps.empty()) return 0;
+  return rows ? f.mapping.cols() / runs.cols() : f.mapping.rows() / runs.rows();
+}
+
+std::vector<double> registers_of(const Fragment& f, const std::vector<double>& matrix) {
+  Matrix m{f.mapping.cols(), matrix};
+  return scatter(f, std::move(m));
+}
 
 MatrixInstruction widened(const MatrixInstruction& i, int lanes) {
   if (i.workers() > 1 || i.c.mapping.steps.empty() || lanes <= 1) return i;

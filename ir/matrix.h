@@ -38,11 +38,20 @@ struct Fragment {
       mapping;  // lane -> its elements of the matrix, in the order in which its registers hold them
 
   std::vector<FragmentLayout> memory;  // not empty: it is opaque
+  // Of one that a wave loads together from runs of neighbours in scratch: lane -> its run, in rows
+  // of runs, or in columns of them. No steps: it can not.
+  TaskMapping by_row, by_column;
 
   int per_register() const { return bytes_of(element) / bytes_of(number); }
   int registers() const { return mapping.items() / per_register(); }
   bool operator==(const Fragment&) const = default;
 };
+
+// Elements of such a run; 0: there are none. `rows`: it lies along a row.
+int run_elements(const Fragment& f, bool rows);
+
+// The registers of a fragment, all lanes of one after the other, that hold this matrix, row by row.
+std::vector<double> registers_of(const Fragment& f, const std::vector<double>& matrix);
 
 struct MatrixInstruction {
   std::string name;         // of its file in the library: sm80.mma.m16n8k16.f16.f32

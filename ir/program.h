@@ -36,8 +36,8 @@ struct Staging {
   int read = -1;  // which read of the anchor
   int level = 0;  // index into Program::tiles
   Layout layout;
-  // Of a program with `threads`: who copies which elements of the tile as it is stored, its rows
-  // along the innermost dimension, and how many neighbours of a row a thread moves at once.
+  // Where lanes are threads: who copies which elements of the tile as it is stored, its rows along
+  // the innermost dimension, and how many neighbours of a row a thread moves at once.
   std::optional<TaskMapping> tasks = {};
   int width = 1;
   bool operator==(const Staging&) const = default;
@@ -75,8 +75,8 @@ struct Program {
   // accumulators for the whole reduction; empty: one worker walks all tiles.
   std::vector<int> workers;
   std::string instruction;  // matrix instruction, a name in isa/; empty: none
-  // Priced, and not printed yet. Then all tiles have the same spatial extents, and the innermost
-  // one's reduce extents are what a thread unrolls.
+  // Then all tiles have the same spatial extents, and the innermost one's reduce extents are what a
+  // thread unrolls.
   std::optional<ThreadMapping> threads = {};
   bool operator==(const Program&) const = default;
 };

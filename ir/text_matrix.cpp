@@ -66,11 +66,31 @@ void memory(yaml::Reader& r, const Node& at, int rows, int cols, Fragment& f) {
   f.mapping.steps = {{MappingStep::Kind::spatial, rows, cols}};
 }
 
+// Every run is of one lane, and all are of one length.
+TaskMapping runs(yaml::Reader& r, const Node& at, const Fragment& f, bool rows, int length,
+                 int across) {
+  auto parsed = parse_mapping(r.text_of(at));
+  if (!parsed) {
+    r.fail(at, parsed.diags()[0].message, parsed.diags()[0].hint);
+    return {};
+  }
+  const int along = rows ? parsed->cols() : parsed->rows(),
+            lines = rows ? parsed->rows() : parsed->cols();
+  if (lines != across || length % along != 0)
+    r.fail(at, fmt::format("{} x {} runs, where the fragment has {} lines of {} elements",
+                           parsed->rows(), parsed->cols(), across, length));
+  else if (parsed->items() != 1 || parsed->workers() != parsed->rows() * parsed->cols())
+    r.fail(at, "each run has a lane of its own", "steps of spatial or spatial_by_column");
+  else if (parsed->workers() > f.mapping.workers())
+    r.fail(at, fmt::format("{} runs, of {} lanes", parsed->workers(), f.mapping.workers()));
+  return std::move(parsed).value();
+}
+
 Fragment fragment(yaml::Reader& r, const Node& root, const char* key, int rows, int cols) {
   Fragment f;
   const Node* n = r.need(root, key);
   if (n == nullptr) return f;
-  r.only_keys(*n, {"dtype", "in", "reads", "mapping", "memory"});
+  r.only_keys(*n, {"dtype", "in", "reads", "mapping", "memory", "by_row", "by_column"});
   if (r.need(*n, "dtype") != nullptr) f.number = f.element = type(r, *n, "dtype", DType::f32);
   f.element = type(r, *n, "in", f.number);
   if (const Node* reads = n->find("reads")) {
@@ -96,6 +116,10 @@ Fragment fragment(yaml::Reader& r, const Node& root, const char* key, int rows, 
   }
   f.mapping = std::move(parsed).value();
   cover(r, *mapping, f.mapping, rows, cols);
+  for (const bool along_rows : {true, false})
+    if (const Node* given = n->find(along_rows ? "by_row" : "by_column"))
+      (along_rows ? f.by_row : f.by_column) =
+          runs(r, *given, f, along_rows, along_rows ? cols : rows, along_rows ? rows : cols);
   const int per = f.per_register();
   const bool fits = per == 1 ? f.element == f.number
                              : bytes_of(f.element) == 4 &&

@@ -159,9 +159,17 @@ class ThreadVerifier {
 
 Diags thread_faults(const Program& p) {
   if (p.threads) return ThreadVerifier(p).run();
-  for (const Staging& s : p.staging)
-    if (s.tasks || s.width != 1)
-      return {error(p.name + ": `tasks` and `width` of a staging are for programs with `threads`")};
+  for (const Staging& s : p.staging) {
+    if (!s.tasks && s.width != 1)
+      return {error(p.name + ": `width` of a staging is of the runs that its `tasks` deal out")};
+    if (!s.tasks) continue;
+    if (s.tasks->steps.empty())
+      return {error(p.name + ": `tasks` of a staging: a mapping has a step at least")};
+    for (const MappingStep& step : s.tasks->steps)
+      if (step.kind == MappingStep::Kind::replicate)
+        return {error(p.name + ": `tasks` of a staging: with `replicate` several threads copy the "
+                               "same element")};
+  }
   return {};
 }
 

@@ -7,7 +7,8 @@ namespace assay::ir {
 
 // A mapping covers the tile that it is of, once, and all mappings have the same threads. A load or
 // store of several elements finds them together, in memory and in its thread. Without
-// `Program::threads`, no copy has a mapping or a width. Pre: the rest of `p` verifies.
+// `Program::threads`, a copy's mapping deals each element to one thread; lower's `legal` checks its
+// tile. Pre: the rest of `p` verifies.
 Diags thread_faults(const Program& p);
 
 }  // namespace assay::ir

@@ -221,6 +221,7 @@ void emit_copy(Lowering& s, const StagedBuffer& staged, const Place& place, ir::
   Copy c{s, staged, s.anchor.reads[static_cast<size_t>(staged.staging.read)].tensor, {}, {}};
   c.shape = s.p.graph.tensors[static_cast<size_t>(c.tensor)].shape;
   c.origin = region_origin(s, staged, place);
+  if (staged.staging.tasks) return emit_mapped_copy(s, staged, std::move(c.origin), out);
   c.vector_dim = copy_vector_dim(s.p, staged.staging);
   std::vector<int> dims;  // in the source's storage order, each once, the vector dimension last
   for (const ir::PhysicalDim& d : c.source_layout().dims)

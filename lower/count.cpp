@@ -32,6 +32,9 @@ void add_scaled(Counts& to, const Counts& c, double times) {
     a.scattered_lanes += from.scattered_lanes * times;
     a.fragment_loads += from.fragment_loads * times;
     a.fragment_stores += from.fragment_stores * times;
+    a.run_loads += from.run_loads * times;
+    a.run_stores += from.run_stores * times;
+    a.wave_loads += from.wave_loads * times;
     a.line_loads += from.line_loads * times;
     a.line_stores += from.line_stores * times;
   }
@@ -261,6 +264,15 @@ class Counter {
     else
       a.scattered_lanes += s.count;
   }
+  void visit(const ir::Copy& s, Counts& out) {
+    const auto n = static_cast<double>(s.runs.size());
+    out.buffers[static_cast<size_t>(s.from)].run_loads += n;
+    out.buffers[static_cast<size_t>(s.to)].run_stores += n;
+  }
+  void visit(const ir::MoveRun& s, Counts& out) {
+    AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
+    (s.store ? a.run_stores : a.run_loads) += 1;
+  }
   void visit(const ir::Prefetch&, Counts& out) { out.prefetches += 1; }
   void visit(const ir::Keep&, Counts&) {}
   void visit(const ir::Barrier&, Counts& out) { out.barriers += 1; }
@@ -271,6 +283,9 @@ class Counter {
         static_cast<double>(ir::memory_lines(*ir::fragment_in(kernel_, r), r.fragment.layout));
     AccessCount& a = out.buffers[static_cast<size_t>(s.id)];
     (s.store ? a.line_stores : a.line_loads) += lines;
+  }
+  void visit(const ir::LoadFragment& s, Counts& out) {
+    out.buffers[static_cast<size_t>(s.id)].wave_loads += 1;
   }
   void visit(const ir::DeviceBarrier&, Counts&) {}  // not made by lowering
   void visit(const ir::AtomicAdd& s, Counts& out) {
@@ -294,14 +309,15 @@ class Counter {
 double Counts::loads() const {
   double n = 0;
   for (const AccessCount& a : buffers)
-    n += a.vector_loads + a.splats + a.gathered_lanes + a.fragment_loads + a.line_loads;
+    n += a.vector_loads + a.splats + a.gathered_lanes + a.fragment_loads + a.run_loads +
+         a.wave_loads + a.line_loads;
   return n;
 }
 
 double Counts::stores() const {
   double n = 0;
   for (const AccessCount& a : buffers)
-    n += a.vector_stores + a.scattered_lanes + a.fragment_stores + a.line_stores;
+    n += a.vector_stores + a.scattered_lanes + a.fragment_stores + a.run_stores + a.line_stores;
   return n;
 }
 

@@ -19,6 +19,10 @@ struct AccessCount {          // per buffer of the kernel, instructions
   double scattered_lanes = 0;
   // A register of a fragment in all lanes, each at an address of its own.
   double fragment_loads = 0, fragment_stores = 0;
+  // Runs of neighbours in all lanes (ir::Copy, ir::MoveRun).
+  double run_loads = 0, run_stores = 0;
+  // Fragments that a wave loads in runs.
+  double wave_loads = 0;
   // Lines of opaque fragments: steps of the outermost dimension of their layout in memory.
   double line_loads = 0, line_stores = 0;
   bool operator==(const AccessCount&) const = default;

@@ -176,7 +176,7 @@ bool lies_in_vectors(const ir::MatrixInstruction& i) {
   const std::vector<ir::Range> lanes{{0, i.workers() - 1}};
   const auto each = [&](const ir::Fragment& f, auto&& fits) {
     for (int item = 0; item < f.mapping.items(); ++item)
-      if (!fits(lane_task(f.mapping, 0, item, lanes))) return false;
+      if (!fits(lane_task(f.mapping, ir::variable(0), item, lanes))) return false;
     return true;
   };
   const auto same = [](const LaneTask& t) {
@@ -329,10 +329,9 @@ int64_t fragment_scratch(const ir::Program& p) {
   return bytes;
 }
 
-LaneTask lane_task(const ir::TaskMapping& mapping, int lane, int item, ir::Ranges ranges) {
+LaneTask lane_task(const ir::TaskMapping& mapping, ir::Index worker, int item, ir::Ranges ranges) {
   using Kind = ir::MappingStep::Kind;
   LaneTask t{ir::constant(0), ir::constant(0)};
-  ir::Index worker = ir::variable(lane);
   int64_t rows = 1, columns = 1;
   const auto take = [&](int n) {
     ir::Index own = ir::modulo(worker, n, ranges);

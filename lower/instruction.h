@@ -60,10 +60,10 @@ int64_t fragments_held(const ir::Program& p, const MatrixProduct& product);
 // Bytes of scratch that a wave may need for fragments that it packs and unpacks.
 int64_t fragment_scratch(const ir::Program& p);
 
-// Row and column of the element that a lane holds in place `item`, as expressions of the lane.
+// Row and column of the element that a worker has in place `item`, as expressions of its number.
 struct LaneTask {
   ir::Index row, column;
 };
-LaneTask lane_task(const ir::TaskMapping& mapping, int lane, int item, ir::Ranges ranges);
+LaneTask lane_task(const ir::TaskMapping& mapping, ir::Index worker, int item, ir::Ranges ranges);
 
 }  // namespace assay::lower

@@ -6,6 +6,7 @@
 
 #include "ir/computed_type.h"
 #include "lower/instruction.h"
+#include "lower/mapped_copy.h"
 #include "lower/nest.h"
 #include "lower/threads.h"
 
@@ -33,6 +34,12 @@ void check_staging(const ir::Program& p, Diags& out) {
   }
 }
 
+int64_t waves_of(const ir::Program& p) {
+  int64_t n = 1;
+  for (const int w : p.workers) n *= w;
+  return n;
+}
+
 // The smallest memory of a unit that code copies into.
 std::optional<double> scratchpad_bytes(const hwdesc::Profile& profile) {
   std::optional<double> least;
@@ -43,12 +50,6 @@ std::optional<double> scratchpad_bytes(const hwdesc::Profile& profile) {
 }
 
 // Staged copies must fit, those of all pipeline stages.
-int64_t waves_of(const ir::Program& p) {
-  int64_t n = 1;
-  for (const int w : p.workers) n *= w;
-  return n;
-}
-
 void check_staged_bytes(const ir::Program& p, std::optional<double> limit, Diags& out) {
   if (!limit) return;
   int64_t bytes = 2 * sort_plan(p).elements * ir::bytes_of(ir::DType::f32);
@@ -87,6 +88,7 @@ void check_iterations(const ir::Program& p, const hwdesc::Target& target, Diags&
       most = std::max(most, sorted > 0 ? std::max(sorted, extent / sorted - 1) : extent);
   }
   for (const ir::Staging& s : p.staging) {
+    if (s.tasks) continue;
     const std::vector<int64_t> shape = staged_shape(p, s);
     const int vectors = copy_vector_dim(p, s);
     for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
@@ -353,14 +355,11 @@ int64_t hoisted_vectors(const ir::Program& p) {
 
 Diags over_limits(const ir::Program& p, const hwdesc::Target& target) {
   Diags out = unpriceable(p, target);
-  if (p.threads) {
-    out.push_back(error(p.name + ": kernels whose threads lie along two axes are not generated",
-                        "`vector` and `workers` place lanes and waves along one axis each"));
-    return out;
-  }
+  check_printed_threads(p, target, out);
   check_spelling(p, target, out);
   check_types(p, target, out);
   check_staging(p, out);
+  check_mapped_copies(p, hwdesc::threads_of(target), out);
   check_lookups(p, out);
   check_kind(p, hwdesc::threads_of(target), out);
   check_group_memory(p, target, out);

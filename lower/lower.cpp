@@ -10,6 +10,7 @@
 #include "lower/lowering.h"
 #include "lower/matrix_body.h"
 #include "lower/opaque_body.h"
+#include "lower/thread_body.h"
 #include "lower/tile_body.h"
 
 namespace assay::lower {
@@ -69,6 +70,7 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
   }
 
   std::unique_ptr<TileBody> body_of(const TileClass& tile, const Place& place) {
+    if (s_.p.threads) return std::make_unique<ThreadBody>(s_, tile, place);
     if (!s_.product) return std::make_unique<TileBody>(s_, tile, place);
     if (s_.product->instruction.opaque()) return std::make_unique<OpaqueBody>(s_, tile, place);
     return std::make_unique<MatrixBody>(s_, tile, place);
@@ -212,7 +214,7 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
 }  // namespace
 
 ir::Kernel kernel_for_counting(const ir::Program& p) {
-  Lowering s(p);
+  Lowering s(p, 1);
   Emitter(s, true).emit_all();
   return std::move(s.kernel);
 }
@@ -220,7 +222,7 @@ ir::Kernel kernel_for_counting(const ir::Program& p) {
 Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
   Diags diags = legal(p, target);
   if (!diags.empty()) return diags;
-  Lowering s(p);
+  Lowering s(p, hwdesc::threads_of(target));
   if (!target.profile.memory.empty() && target.profile.memory[0].line.known())
     s.line_bytes = static_cast<int64_t>(target.profile.memory[0].line.value->v);
   const bool vectors = hwdesc::threads_of(target) == 1;

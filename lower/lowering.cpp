@@ -22,11 +22,12 @@ ir::Buffer argument(const ir::Tensor& t, const ir::Layout& layout, bool written)
 
 }  // namespace
 
-Lowering::Lowering(const ir::Program& program)
+Lowering::Lowering(const ir::Program& program, int lanes)
     : p(program),
       anchor(program.graph.nodes[0]),
       nest(nest_of(program)),
-      type(ir::computed_in(program.graph, anchor)) {
+      type(ir::computed_in(program.graph, anchor)),
+      width_(program.threads ? lanes : program.vector_width) {
   kernel.name = p.name;
   if (!p.instruction.empty())
     if (auto found = matrix_product(p)) {
@@ -35,9 +36,10 @@ Lowering::Lowering(const ir::Program& program)
     }
   kernel.groups = ir::group_count(p);
   new_index("group", kernel.groups);
-  lane = new_index("lane", p.vector_width);
+  lane = new_index("lane", width_);
   for (const Loop& l : nest.loops)
     if (l.wave) kernel.waves *= static_cast<int>(l.trips);
+  if (p.threads) kernel.waves = p.threads->tasks.workers() / width_;
   if (kernel.waves > 1) kernel.wave = new_index("wave", kernel.waves);
   for (int t : ir::arguments_of(p)) {
     buffer_of[t] = static_cast<int>(kernel.buffers.size());
@@ -102,6 +104,11 @@ std::optional<LaneAddress> split_lane(const Lowering& s, const ir::Index& index)
   const ir::Index base = ir::substitute(
       index, [&](int var) { return var == s.lane ? ir::constant(0) : ir::variable(var); });
   return LaneAddress{base, *stride};
+}
+
+ir::Index thread_number(const Lowering& s) {
+  const ir::Index lane = ir::variable(s.lane);
+  return s.kernel.waves == 1 ? lane : lane + ir::variable(s.kernel.wave, s.width());
 }
 
 void use_lane(Lowering& s) { s.kernel.vector_lane = s.lane; }

@@ -43,14 +43,23 @@ struct Lowering {
   std::map<int, StagedBuffer> staged;    // read of the anchor -> its copy
   Diags diags;                           // faults found while emitting
 
-  explicit Lowering(const ir::Program& program);
+  // `lanes`: of a wave, where the program's threads lie over two axes.
+  explicit Lowering(const ir::Program& program, int lanes);
 
   int new_index(std::string name, int64_t limit);
   int new_register(std::string name, int lanes);  // of values
-  int width() const { return p.vector_width; }
+  int width() const { return width_; }
+  // Lanes that lie over two axes have addresses of their own.
+  bool lanes_apart() const { return product.has_value() || p.threads.has_value(); }
   ir::Value number(double n) const;  // in every lane
   ir::Value held(int reg) const;     // a register of values
+
+ private:
+  int width_;
 };
+
+// Of a group's threads, which are numbered wave by wave.
+ir::Index thread_number(const Lowering& s);
 
 // An address as base + lane * stride.
 struct LaneAddress {
@@ -67,6 +76,10 @@ void use_lane(Lowering& s);
 // Whether whole vectors along `dim` may be read past the tensor's end: its storage is blocked by a
 // multiple of the vector width.
 bool whole_vectors(const ir::Layout& layout, int dim, int width);
+
+// Emits the copy by the tasks of its threads; `origin`: of the region, per dimension.
+void emit_mapped_copy(Lowering& s, const StagedBuffer& staged, std::vector<ir::Index> origin,
+                      ir::Block& out);
 
 // Emits the copy of one staged operand.
 void emit_copy(Lowering& s, const StagedBuffer& staged, const Place& place, ir::Block& out);

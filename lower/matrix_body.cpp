@@ -8,6 +8,7 @@
 
 #include "ir/element.h"
 #include "lower/build.h"
+#include "lower/fragment_runs.h"
 
 namespace assay::lower {
 
@@ -117,7 +118,7 @@ void MatrixBody::emit_begin(ir::Block& out) {
 std::vector<MatrixBody::Held> MatrixBody::held_in(const ir::Fragment& f) const {
   std::vector<Held> out;
   for (int item = 0; item < f.mapping.items(); ++item) {
-    Held h{lane_task(f.mapping, s_.lane, item, s_.ranges), {}, {}};
+    Held h{lane_task(f.mapping, ir::variable(s_.lane), item, s_.ranges), {}, {}};
     for (int lane = 0; lane < s_.width(); ++lane) {
       const ir::Task t = f.mapping.task(lane, item);
       h.rows.push_back(t.row);
@@ -251,11 +252,46 @@ void MatrixBody::order_accumulators() {
                    });
 }
 
+// False: the operand has no such runs, or part of the fragment lies outside of the tile.
+bool MatrixBody::load_in_runs(const Operand& o, const Place& place,
+                              const std::vector<int64_t>& offset, const TileClass& tile,
+                              std::vector<int>& regs, ir::Block& out) {
+  const std::optional<bool> by_row = runs_by_row(s_.p, product_, o.read);
+  if (!by_row) return false;
+  std::vector<ir::Index> at;
+  for (size_t a = 0; a < offset.size(); ++a) at.push_back(place.at[a] + offset[a]);
+  const ir::TaskMapping& runs = *by_row ? o.fragment.by_row : o.fragment.by_column;
+  const LaneTask task = lane_task(runs, ir::variable(s_.lane), 0, s_.ranges);
+  const int n = ir::run_elements(o.fragment, *by_row);
+  for (const auto& [axis, own] : {std::pair{o.row_axis, task.row * (*by_row ? 1 : n)},
+                                  {o.column_axis, task.column * (*by_row ? n : 1)}}) {
+    const auto a = static_cast<size_t>(axis);
+    if (offset[a] + fragment_step(product_, axis) > tile[a]) return false;
+    at[a] = at[a] + own;
+  }
+  use_lane(s_);
+  const Element e = element_of(o.read, place, at);
+  ir::LoadFragment load{0,        o.read == product_.a ? 'a' : 'b',
+                        *by_row,  {},
+                        e.buffer, ir::physical_offset(e.layout, e.shape, e.index, s_.ranges)};
+  for (int r = 0; r < o.fragment.registers(); ++r) {
+    regs.push_back(s_.new_register(
+        (load.operand == 'a' ? "a" : "b") + std::to_string(s_.kernel.registers.size()),
+        s_.width()));
+    s_.kernel.registers.back().dtype = o.fragment.element;
+  }
+  load.regs = regs;
+  append(out, ir::Declare{regs});
+  append(out, std::move(load));
+  return true;
+}
+
 const std::vector<int>& MatrixBody::fragment(const Operand& o, const Place& place,
                                              const std::vector<int64_t>& offset,
                                              const TileClass& tile, ir::Block& out) {
   const auto [found, fresh] = loaded_.try_emplace(key_of(o.read, offset));
   if (!fresh) return found->second;
+  if (load_in_runs(o, place, offset, tile, found->second, out)) return found->second;
   for (int r = 0; r < o.fragment.registers(); ++r) {
     ir::Value v = register_value(o, place, offset, tile, r, out);
     const int reg = s_.new_register(

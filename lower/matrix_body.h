@@ -5,12 +5,13 @@
 // multiplies every pair. What lies outside of the tile is 0: in the last step of a reduction that
 // is no multiple of the instruction's k, and past the ends of rows and columns.
 //
-// A register of several numbers is loaded at once where they are neighbours in memory. Elsewhere,
-// and where only some of them are inside, it is put together from single numbers. Alternatives
-// that were not taken: only layouts whose numbers are neighbours (no operand as a model brings it),
-// and copies to scratch that transpose (they cost a barrier, and cores need none). Addresses are
-// expressions of the lane, which the printer spells; tables of offsets would need loads of their
-// own.
+// A fragment whose copy in scratch has the runs that the instruction names is loaded by the wave at
+// once. Else a register of several numbers is loaded at once where they are neighbours in memory.
+// Elsewhere, and where only some of them are inside, it is put together from single numbers.
+// Alternatives that were not taken: only layouts whose numbers are neighbours (no operand as a
+// model brings it), and copies to scratch that transpose (they cost a barrier, and cores need
+// none). Addresses are expressions of the lane, which the printer spells; tables of offsets would
+// need loads of their own.
 #pragma once
 
 #include <map>
@@ -60,6 +61,8 @@ class MatrixBody final : public TileBody {  // invariant: points_ are the regist
   const std::vector<int>& fragment(const Operand& o, const Place& place,
                                    const std::vector<int64_t>& offset, const TileClass& tile,
                                    ir::Block& out);
+  bool load_in_runs(const Operand& o, const Place& place, const std::vector<int64_t>& offset,
+                    const TileClass& tile, std::vector<int>& regs, ir::Block& out);
   ir::Value number(const Operand& o, const Place& place, const std::vector<int64_t>& offset,
                    const TileClass& tile, int item, Inside& in, ir::Block& out);
   ir::Value register_value(const Operand& o, const Place& place, const std::vector<int64_t>& offset,

@@ -121,7 +121,7 @@ int staging_place(const ir::Program& p, const Nest& nest, const ir::Staging& s) 
 ir::DType staged_type(const ir::Program& p, const ir::Staging& s) {
   const int tensor = p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor;
   const ir::DType type = p.graph.tensors[static_cast<size_t>(tensor)].dtype;
-  const bool as_it_is = !p.instruction.empty() || p.threads || p.pipeline_stages > 1;
+  const bool as_it_is = !p.instruction.empty() || p.threads || p.pipeline_stages > 1 || s.tasks;
   return as_it_is ? type : ir::computed_in(p.graph, p.graph.nodes[0]);
 }
 

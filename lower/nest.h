@@ -68,7 +68,7 @@ std::vector<ir::Range> tile_ranges(const ir::Program& p, int level);
 std::vector<int64_t> staged_shape(const ir::Program& p, const ir::Staging& s);
 
 // The type of a staged copy's elements. A copy converts once what the reduction reads many times;
-// a matrix instruction takes its operands as they are, and so do movers and threads over two axes.
+// a matrix instruction takes its operands as they are, and so do movers and copies by a mapping.
 ir::DType staged_type(const ir::Program& p, const ir::Staging& s);
 
 // The source's contiguous dimension, where a staging is copied in vectors along it; -1: element by

@@ -26,6 +26,9 @@ void changed_by(const ir::Block& block, Changes& out);
 
 void changed_by(const ir::Stmt& s, Changes& out) {
   if (const auto* store = std::get_if<ir::Store>(&s.node)) out.buffers.insert(store->id);
+  if (const auto* copy = std::get_if<ir::Copy>(&s.node)) out.buffers.insert(copy->to);
+  if (const auto* run = std::get_if<ir::MoveRun>(&s.node); run != nullptr && run->store)
+    out.buffers.insert(run->id);
   if (const auto* move = std::get_if<ir::MoveFragment>(&s.node); move != nullptr && move->store)
     out.buffers.insert(move->id);
   if (const auto* let = std::get_if<ir::LetIndex>(&s.node)) out.variables.insert(let->var);
@@ -84,6 +87,9 @@ class Eliminator {
           value(store->value, available, done);  // lowering already moves copies
         forget(available, {store->id});
       }
+      if (const auto* copy = std::get_if<ir::Copy>(&s.node)) forget(available, {copy->to});
+      if (const auto* run = std::get_if<ir::MoveRun>(&s.node); run != nullptr && run->store)
+        forget(available, {run->id});
       if (const auto* move = std::get_if<ir::MoveFragment>(&s.node); move != nullptr && move->store)
         forget(available, {move->id});
       if (const auto* loop = std::get_if<ir::For>(&s.node)) before_loop(*loop, available, done);

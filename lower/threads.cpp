@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string>
+
+#include "ir/kernel.h"
+#include "lower/nest.h"
 
 namespace assay::lower {
 namespace {
@@ -11,9 +16,8 @@ bool is_product(const ir::Program& p) {
   const ir::Node& n = p.graph.nodes[0];
   const int spatial = ir::spatial_count(p.graph, n);
   const auto reads = [](const ir::Scalar& s) { return s.op == ir::ScalarOp::read; };
-  return p.graph.nodes.size() == 1 && ir::is_expression(n) && n.combine == ir::Combiner::sum &&
-         n.reads.size() == 2 && static_cast<int>(n.axes.size()) == spatial + 1 &&
-         n.body.op == ir::ScalarOp::mul &&
+  return ir::is_expression(n) && n.combine == ir::Combiner::sum && n.reads.size() == 2 &&
+         static_cast<int>(n.axes.size()) == spatial + 1 && n.body.op == ir::ScalarOp::mul &&
          std::all_of(n.body.args.begin(), n.body.args.end(), reads) &&
          n.body.args[0].operand != n.body.args[1].operand;
 }
@@ -51,17 +55,17 @@ void check_threads(const ir::Program& p, const hwdesc::Target& target, Diags& ou
     fail("`threads` are for chips whose lanes are threads, and those of " + target.profile.name +
          " are not");
   if (!is_product(p))
-    fail("threads over two axes are priced for a product of two operands, summed over one axis");
+    fail("threads over two axes compute a product of two operands, summed over one axis");
   else if (!operands_fit(p))
     fail(
-        "threads over two axes are priced where one operand has the rows, the other the columns, "
+        "threads over two axes compute it where one operand has the rows, the other the columns, "
         "at the axes themselves");
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     if (!is_strided(p.layouts[t]))
-      fail("threads over two axes are priced for tensors without blocks and padding, and " +
+      fail("threads over two axes take tensors without blocks and padding, and " +
            p.graph.tensors[t].name + " has some");
     if (p.graph.tensors[t].dtype != ir::DType::f32)
-      fail("threads over two axes are priced for f32, and " + p.graph.tensors[t].name + " is " +
+      fail("threads over two axes take f32, and " + p.graph.tensors[t].name + " is " +
            std::string(ir::name_of(p.graph.tensors[t].dtype)));
   }
   if (p.pipeline_stages > 1) fail("copies by the tasks of threads have no pipeline_stages");
@@ -71,6 +75,49 @@ void check_threads(const ir::Program& p, const hwdesc::Target& target, Diags& ou
   if (limit.known() && static_cast<double>(all) > limit.value->v)
     fail(std::to_string(all) + " threads in a group, of " +
          std::to_string(static_cast<int64_t>(limit.value->v)) + " at most");
+}
+
+namespace {
+
+// Do runs of `width` begin at multiples of it in rows of so many elements?
+std::string run_fault(const ir::Layout& layout, std::span<const int64_t> shape, int width,
+                      ir::DType type) {
+  const int bytes = width * ir::bytes_of(type);
+  if (bytes > ir::kWidestRun || (bytes & (bytes - 1)) != 0)
+    return "width " + std::to_string(width) + ", where a thread moves 1, 2, 4, 8 or " +
+           std::to_string(ir::kWidestRun) + " bytes at once";
+  if (layout.dims.empty() || ir::physical_shape(layout, shape).back() % width == 0) return "";
+  return "width " + std::to_string(width) + ", and rows of " +
+         std::to_string(ir::physical_shape(layout, shape).back()) + " elements are no multiple";
+}
+
+}  // namespace
+
+void check_printed_threads(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
+  if (!p.threads || !out.empty()) return;
+  const auto fail = [&](const std::string& what) { out.push_back(error(p.name + ": " + what)); };
+  const int64_t threads = p.threads->tasks.workers();
+  const int lanes = hwdesc::threads_of(target);
+  if (threads % lanes != 0)
+    fail("threads: " + std::to_string(threads) + " are no whole waves of " + std::to_string(lanes));
+  if (!p.staging.empty() && target.dialect.known && !target.dialect.group_barrier)
+    fail("dialect " + target.dialect.name + " has no barriers");
+  const auto staging_of = [&](int tensor) {
+    return std::find_if(p.staging.begin(), p.staging.end(), [&](const ir::Staging& s) {
+      return p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor == tensor;
+    });
+  };
+  for (int t = 0; t < static_cast<int>(p.graph.tensors.size()); ++t) {
+    const ir::Tensor& tensor = p.graph.tensors[static_cast<size_t>(t)];
+    const int width = p.threads->widths[static_cast<size_t>(t)];
+    const auto staged = staging_of(t);
+    const bool copied = staged != p.staging.end();
+    const std::string fault =
+        width == 1 ? ""
+        : copied   ? run_fault(staged->layout, staged_shape(p, *staged), width, tensor.dtype)
+                 : run_fault(p.layouts[static_cast<size_t>(t)], tensor.shape, width, tensor.dtype);
+    if (!fault.empty()) fail("threads: " + tensor.name + ": " + fault);
+  }
 }
 
 }  // namespace assay::lower

@@ -74,7 +74,7 @@ class TileBody {  // invariant: the accumulators belong to one tile class at one
   ir::Value partial_sum(const Point& pt);
   void add_partial_sums(const Place& place, ir::Block& out);
   void emit_prefetch(const Place& place, const std::vector<int64_t>& reduce_offset, ir::Block& out);
-  void store(const Place& place, const Point& pt, ir::Value value, ir::Block& out);
+  virtual void store(const Place& place, const Point& pt, ir::Value value, ir::Block& out);
   std::vector<ir::Condition> outer_reduce_at(const Place& place, bool first) const;
 
   Lowering& s_;

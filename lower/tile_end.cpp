@@ -61,7 +61,7 @@ void TileBody::store(const Place& place, const Point& pt, ir::Value value, ir::B
   at.resize(t.shape.size());
   const ir::Index offset = ir::physical_offset(layout, t.shape, at, s_.ranges);
   std::optional<LaneAddress> address = split_lane(s_, offset);
-  if (!address && s_.product) {
+  if (!address && s_.lanes_apart()) {
     use_lane(s_);
     address = LaneAddress{offset, 0};
   }
@@ -75,7 +75,7 @@ void TileBody::store(const Place& place, const Point& pt, ir::Value value, ir::B
   }
   st.index = address->base;
   st.stride = s_.width() == 1 ? 1 : address->stride;
-  st.count = !s_.product && s_.p.vector_axis >= 0 && st.stride == 1 &&
+  st.count = !s_.lanes_apart() && s_.p.vector_axis >= 0 && st.stride == 1 &&
                      whole_vectors(layout, s_.p.vector_axis, s_.width())
                  ? s_.width()
                  : pt.count;

@@ -24,7 +24,7 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
   v.dtype = s_.type;
   v.lanes = s_.width();
   v.id = buffer;
-  if (!address && s_.product) {
+  if (!address && s_.lanes_apart()) {
     use_lane(s_);
     v.op = ir::ValueOp::gather;
     v.index = offset;
@@ -52,7 +52,7 @@ ir::Value TileBody::load(int tensor, const ir::Layout& layout, std::vector<int64
     v.op = ir::ValueOp::load;
     v.stride = 0;
     for (size_t d = 0; d < index.size(); ++d)
-      if (!s_.product && ir::depends_on(index[d], s_.lane) &&
+      if (!s_.lanes_apart() && ir::depends_on(index[d], s_.lane) &&
           whole_vectors(layout, static_cast<int>(d), s_.width()))
         v.count = s_.width();
   } else {
@@ -66,8 +66,7 @@ bool TileBody::needs_guard(const ir::Read& r, const ir::Layout& layout,
                            size_t dim) const {
   const ir::Range range = narrower(ir::range_of(r.index[dim], ir::ranges_of(s_.anchor)),
                                    ir::range_of(index[dim], s_.ranges));
-  const ir::Pad pad =
-      r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(dim)) : ir::Pad{};
+  const ir::Pad pad = ir::pad_of_value(layout, static_cast<int>(dim), r.fill);
   return range.low < -pad.before || range.high > shape[dim] - 1 + pad.after;
 }
 
@@ -85,7 +84,7 @@ ir::Value TileBody::guarded(const ir::Read& r, int tensor, const std::vector<ir:
     if (!needs_guard(r, layout, t.shape, index, d)) continue;
     auto shared = shared_condition(index[d], t.shape[d], ir::range_of(r.index[d], whole), s_.lane,
                                    s_.width(), s_.ranges);
-    if (s_.product && ir::depends_on(index[d], s_.lane)) {
+    if (s_.lanes_apart() && ir::depends_on(index[d], s_.lane)) {
       use_lane(s_);
       shared = ir::Condition{index[d], 0, t.shape[d] - 1};
     }

@@ -12,6 +12,7 @@
 #include "model/constants.h"
 #include "model/fragments.h"
 #include "model/lane_addresses.h"
+#include "model/mapped_copies.h"
 
 namespace assay::model {
 
@@ -135,9 +136,15 @@ class ProgramWork {
 
   int bytes_of(const Stream& s) const { return ir::bytes_of(type_of_stream(p_, s)); }
 
-  // Cycles of one load or store whose lanes are not neighbours.
-  double divergent_cycles(const Stream& s) const {
-    const std::optional<int64_t> distance = lane_distance(p_, s);
+  // Elements between the lanes that store into a copy.
+  std::optional<int64_t> stored_distance(const Stream& s) const {
+    const ir::Staging& copy = p_.staging[static_cast<size_t>(s.staging)];
+    return lower::lane_stride(copy.layout, lower::staged_shape(p_, copy),
+                              lower::copy_vector_dim(p_, copy), p_.vector_width);
+  }
+
+  // Cycles of one load or store whose lanes lie at this distance. nullopt: at no even one.
+  double divergent_cycles(const Stream& s, std::optional<int64_t> distance) const {
     if (!distance) return p_.vector_width;
     std::vector<int64_t> at;
     for (int l = 0; l < p_.vector_width; ++l) at.push_back(l * *distance);
@@ -154,6 +161,17 @@ class ProgramWork {
     return std::max(1.0, p_.vector_width * bytes_of(s) / cycle);
   }
 
+  // Of the copy that a stream is the source of, or that it is.
+  double cycles_of_runs(const Stream& s) const {
+    for (size_t i = 0; i < p_.staging.size(); ++i) {
+      const ir::Staging& copy = p_.staging[i];
+      if (!copy.tasks) continue;
+      if (s.staging == static_cast<int>(i)) return run_cycles(p_, copy, shape_).store;
+      if (s.staging < 0 && copy.read == read_of(s)) return run_cycles(p_, copy, shape_).load;
+    }
+    return 1;
+  }
+
   void count_accesses(const Stream& s) {
     const size_t b = buffer_of(s);
     if (b >= counts_.buffers.size() || !seen_.insert(b).second) return;
@@ -161,10 +179,17 @@ class ProgramWork {
     const double separate = (a.gathered_lanes + a.scattered_lanes) / p_.vector_width;
     const double fragments = a.fragment_loads + a.fragment_stores,
                  line = line_bytes(p_, read_of(s)), lines = a.line_loads + a.line_stores;
-    const double all = a.vector_loads + a.vector_stores + a.splats + separate + fragments +
-                       lines * line / (kFloat * p_.vector_width);
+    const double runs = a.run_loads + a.run_stores;
+    const double all = a.wave_loads + a.vector_loads + a.vector_stores + a.splats + separate +
+                       fragments + runs + lines * line / (kFloat * p_.vector_width);
     double cycles = (a.vector_loads + a.vector_stores) * contiguous_cycles(s) + a.splats;
-    if (separate > 0) cycles += separate * divergent_cycles(s);
+    const double loads = a.gathered_lanes / p_.vector_width, scattered = separate - loads;
+    if (loads > 0) cycles += loads * divergent_cycles(s, lane_distance(p_, s));
+    if (scattered > 0)
+      cycles += scattered *
+                divergent_cycles(s, s.staging < 0 ? lane_distance(p_, s) : stored_distance(s));
+    if (a.wave_loads > 0) cycles += a.wave_loads * wave_load_cycles(p_, read_of(s), shape_);
+    if (runs > 0) cycles += runs * cycles_of_runs(s);
     if (fragments > 0) cycles += fragments * fragment_cycles(p_, read_of(s), shape_);
     // Lines of the scratchpad are neighbours or in other banks; those of a cache take one each.
     cycles += lines * (s.staging >= 0 ? line / (shape_.banks * shape_.bank_width)
@@ -200,7 +225,8 @@ class ProgramWork {
     const size_t b = buffer_of(s);
     if (!s.read || b >= counts_.buffers.size()) return 0;
     const lower::AccessCount& a = counts_.buffers[b];
-    return (a.vector_loads + a.splats + a.gathered_lanes / p_.vector_width + a.fragment_loads) /
+    return (a.vector_loads + a.splats + a.gathered_lanes / p_.vector_width + a.fragment_loads +
+            a.run_loads + a.wave_loads) /
                waves_ +
            a.line_loads * line_bytes(p_, read_of(s)) / (kFloat * p_.vector_width) / waves_;
   }
@@ -337,11 +363,12 @@ double registers_of_thread(const ir::Program& p) {
     return n;
   };
   if (!p.instruction.empty()) return kThreadRegisters + fragment_registers(p);
-  double registers = kThreadRegisters + held([](int) { return true; });
+  double operands = 0;
   if (anchor.combine != ir::Combiner::none)
     for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r)
-      registers += held([&](int a) { return ir::moves_with(anchor, r, a); });
-  return registers;
+      operands += held([&](int a) { return ir::moves_with(anchor, r, a); });
+  // What is copied and what is multiplied are not held at the same time.
+  return kThreadRegisters + held([](int) { return true; }) + std::max(operands, run_registers(p));
 }
 
 LaunchWork analyse(const ir::Program& p, const Streams& streams, const lower::Counts& counts,

@@ -8,6 +8,7 @@
 
 #include "model/constants.h"
 #include "model/lane_addresses.h"
+#include "model/operation_counts.h"
 
 namespace assay::model {
 namespace {
@@ -55,6 +56,7 @@ class MappedProgram {
     for (int r = 0; r < 2; ++r) count_loads(r);
     for (const ir::Staging& s : p_.staging) count_copies(s);
     count_barriers();
+    count_epilogue();
     count_results();
     count_spills(static_cast<double>(own));
     count_bytes(k);
@@ -237,14 +239,47 @@ class MappedProgram {
     }
   }
 
+  // Its nodes compute with the accumulators; what else they read is loaded once in a thread.
+  void count_epilogue() {
+    const double threads = t_.tasks.workers();
+    const auto distinct = [&](auto&& part) {
+      std::set<int> all;
+      for (int i = 0; i < t_.tasks.items(); ++i) all.insert(part(t_.tasks.task(0, i)));
+      return static_cast<double>(all.size());
+    };
+    const double rows = distinct([](const ir::Task&t) { return t.row; }),
+                 columns = distinct([](const ir::Task&t) { return t.col; });
+    for (size_t n = 1; n < p_.graph.nodes.size(); ++n) {
+      const ir::Node& node = p_.graph.nodes[n];
+      lower::Counts c;
+      count_body(node.body, t_.tasks.items(), c);
+      Operations& all = out_.launch.operations;
+      all.simple += c.simple * threads;
+      all.divisions += c.divide * threads;
+      all.functions += c.math * threads;
+      out_.launch.instructions += waves_ * (c.simple + c.divide + lower::kExpInstructions * c.math);
+      for (const ir::Read& r : node.reads) {
+        if (r.tensor == p_.graph.nodes[n - 1].output) continue;
+        const ir::Index at =
+            ir::physical_offset(p_.layouts[static_cast<size_t>(r.tensor)], tensor(r.tensor).shape,
+                                r.index, ir::ranges_of(node));
+        const auto distance = [&](int axis) { return ir::stride_of(at, axis).value_or(1); };
+        const Placed own{&t_.tasks, distance(t_.row_axis), distance(t_.column_axis)};
+        const double loads = (own.row != 0 ? rows : 1) * (own.column != 0 ? columns : 1);
+        const int64_t first = 0;
+        add(loads, loads * near_cycles(own, {&first, 1}, 1, ir::bytes_of(tensor(r.tensor).dtype)),
+            false, 1);
+      }
+    }
+  }
+
   void count_results() {
-    const auto o = static_cast<size_t>(node_.output);
+    const auto o = static_cast<size_t>(p_.graph.outputs[0]);
     std::vector<ir::Index> own;
     for (int d = 0; d < reduced_; ++d) own.push_back(ir::variable(d));
-    const int bytes = ir::bytes_of(tensor(node_.output).dtype),
-              width = width_of(t_.widths[o], bytes);
-    const Placed at =
-        placed(strides_of(p_.layouts[o], tensor(node_.output).shape, own, node_.axes.size()));
+    const ir::Tensor& t = p_.graph.tensors[o];
+    const int bytes = ir::bytes_of(t.dtype), width = width_of(t_.widths[o], bytes);
+    const Placed at = placed(strides_of(p_.layouts[o], t.shape, own, node_.axes.size()));
     const std::vector<int64_t> begins = begins_of(at, width);
     const double n = static_cast<double>(begins.size());
     add(n, n * near_cycles(at, begins, width, bytes), false, 1);
@@ -289,7 +324,10 @@ class MappedProgram {
     w.grid.unique_columns = bytes(read(1 - rows).tensor);
     const double operands = w.grid.row_bytes + w.grid.column_bytes;
     w.read = w.grid.unique_rows + w.grid.unique_columns;
-    w.written = bytes(node_.output);
+    for (size_t n = 1; n < p_.graph.nodes.size(); ++n)
+      for (const ir::Read& r : p_.graph.nodes[n].reads)
+        if (r.tensor != p_.graph.nodes[n - 1].output) w.read += bytes(r.tensor);
+    w.written = bytes(p_.graph.outputs[0]);
     w.fills = operands + w.written / w.groups + spilled_bytes_;
     const double filled = operands / static_cast<double>(s_.line);
     out_.near_cycles += filled;

@@ -4,7 +4,9 @@
 #include <set>
 
 #include "ir/computed_type.h"
+#include "lower/fragment_runs.h"
 #include "lower/lower.h"
+#include "lower/mapped_copy.h"
 #include "lower/nest.h"
 #include "model/operation_counts.h"
 #include "model/register_loads.h"
@@ -197,18 +199,31 @@ class ClosedForm {
     const ir::Read& r = anchor_.reads[static_cast<size_t>(read)];
     const Source from = source_of(read);
     const auto operand = grid_of_operand(p_, *product_, read, from.layout, from.shape);
-    const LoadCount all = loads_of(r, computed_, from.fixed, operand.grid);
+    const auto k = static_cast<size_t>(product_->k);
+    std::vector<int64_t> in_runs = computed_;
+    in_runs[k] = lower::runs_by_row(p_, *product_, read)
+                     ? computed_[k] - computed_[k] % product_->instruction.k
+                     : 0;
     AccessCount& to = out_.buffers[static_cast<size_t>(from.buffer)];
+    LoadCount all = loads_of(r, computed_, from.fixed, operand.grid);
+    if (in_runs[k] > 0) {
+      to.wave_loads += loads_of(r, in_runs, from.fixed, grid_of_instructions(p_, *product_)).n;
+      const LoadCount less = loads_of(r, in_runs, from.fixed, operand.grid);
+      all = {all.n - less.n, all.lanes - less.lanes};
+    }
     double placed = 1, single = 0;
     for (size_t a = 0; a < steps_.size(); ++a) {
       const Steps s = steps_along(a, computed_[a], operand.grid[a]);
-      if (static_cast<int>(a) == product_->k)
-        single = operand.joined ? s.single : s.points;
-      else
+      if (a == k) {
+        const Steps less =
+            in_runs[k] > 0 ? steps_along(a, in_runs[a], operand.grid[a]) : Steps{0, 0, 0, 0};
+        single = operand.joined ? s.single - less.single : s.points - less.points;
+      } else {
         placed *=
             lower::reads_axis(p_, read, static_cast<int>(a)) || static_cast<int>(a) >= spatial_
                 ? s.points
                 : s.tiles;
+      }
     }
     if (product_->instruction.b.per_register() > 1)
       out_.simple += lower::kInsertInstructions * placed * single;
@@ -216,7 +231,12 @@ class ClosedForm {
       to.fragment_loads += all.n;
       return;
     }
-    // The end of the reduction, which fills no register, is loaded as single numbers.
+    count_numbers(r, from, operand, all, to);
+  }
+
+  // Of vectors: the end of the reduction, which fills no register, is loaded as single numbers.
+  void count_numbers(const ir::Read& r, const Source& from, const OperandGrid& operand,
+                     const LoadCount& all, AccessCount& to) {
     std::vector<int64_t> whole = computed_;
     int64_t& depth = whole[static_cast<size_t>(product_->k)];
     depth -= depth % operand.grid[static_cast<size_t>(product_->k)].numbers;
@@ -299,6 +319,13 @@ class ClosedForm {
   void count_copy(const ir::Staging& s, int buffer) {
     const ir::Read& r = anchor_.reads[static_cast<size_t>(s.read)];
     const int place = lower::staging_place(p_, nest_, s);
+    if (s.tasks) {
+      const double runs = passes_of(place) * static_cast<double>(lower::runs_of(s));
+      out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(r.tensor)])].run_loads +=
+          runs;
+      out_.buffers[static_cast<size_t>(buffer)].run_stores += runs;
+      return;
+    }
     double repeats = 1;  // loops that redo the copy without moving its region
     for (int a = 0; a < static_cast<int>(anchor_.axes.size()); ++a) {
       if (lower::reads_axis(p_, s.read, a)) continue;
@@ -324,29 +351,30 @@ class ClosedForm {
     (contiguous ? copy.vector_stores : copy.scattered_lanes) += contiguous ? n : elements;
   }
 
+  // How often waves pass a place of the nest.
+  double passes_of(int place) const {
+    std::vector<double> positions(anchor_.axes.size(), 1);
+    for (size_t i = 0; i < nest_.loops.size(); ++i) {
+      const lower::Loop& l = nest_.loops[i];
+      if (!l.is_sequential() || static_cast<int>(i) <= place)
+        positions[static_cast<size_t>(l.axis)] =
+            static_cast<double>(ir::tile_count(p_, l.level, l.axis));
+    }
+    double n = 1;
+    for (size_t a = 0; a < positions.size(); ++a) {
+      const int64_t waves = p_.workers.empty() ? 1 : p_.workers[a];
+      n *= waves > 1 ? static_cast<double>(ir::tile_count(p_, 0, static_cast<int>(a)) * waves)
+                     : positions[a];
+    }
+    return n;
+  }
+
   // A barrier of the group's waves before and after the copies at one place of the nest.
   void count_barriers() {
-    const auto waves = [&](size_t axis) {
-      return p_.workers.empty() ? int64_t{1} : p_.workers[axis];
-    };
     if (std::none_of(p_.workers.begin(), p_.workers.end(), [](int64_t n) { return n > 1; })) return;
     std::set<int> places;
     for (const ir::Staging& s : p_.staging) places.insert(lower::staging_place(p_, nest_, s));
-    for (const int place : places) {
-      std::vector<double> positions(anchor_.axes.size(), 1);
-      for (size_t i = 0; i < nest_.loops.size(); ++i) {
-        const lower::Loop& l = nest_.loops[i];
-        if (!l.is_sequential() || static_cast<int>(i) <= place)
-          positions[static_cast<size_t>(l.axis)] =
-              static_cast<double>(ir::tile_count(p_, l.level, l.axis));
-      }
-      double n = 2;
-      for (size_t a = 0; a < positions.size(); ++a)
-        n *= waves(a) > 1
-                 ? static_cast<double>(ir::tile_count(p_, 0, static_cast<int>(a)) * waves(a))
-                 : positions[a];
-      out_.barriers += n;
-    }
+    for (const int place : places) out_.barriers += 2 * passes_of(place);
   }
 
   void count_iterations() {

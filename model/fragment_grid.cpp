@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lower/fragment_runs.h"
 #include "lower/nest.h"
 
 namespace assay::model {
@@ -49,8 +50,7 @@ bool guards_along(const ir::Program& p, const ir::Read& r, int axis) {
   const auto t = static_cast<size_t>(r.tensor);
   const ir::Layout& layout = p.layouts[t];
   for (size_t d = 0; d < r.index.size(); ++d) {
-    const ir::Pad pad =
-        r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(d)) : ir::Pad{};
+    const ir::Pad pad = ir::pad_of_value(layout, static_cast<int>(d), r.fill);
     const ir::Range range = ir::range_of(r.index[d], ir::ranges_of(p.graph.nodes[0]));
     if (ir::depends_on(r.index[d], axis) &&
         (range.low < -pad.before || range.high >= p.graph.tensors[t].shape[d] + pad.after))
@@ -113,6 +113,13 @@ bool has_closed_form(const ir::Program& p, const lower::MatrixProduct& product) 
       return false;
   for (int read = 0; read < 2; ++read) {
     const ir::Read& r = p.graph.nodes[0].reads[static_cast<size_t>(read)];
+    const lower::FragmentSide side = lower::side_of(product, read);
+    // Some fragments of a partial tile are loaded in runs, and others are not.
+    for (const int a : {side.rows, side.columns})
+      if (a != product.k && lower::runs_by_row(p, product, read) &&
+          (p.tiles.back().extent[static_cast<size_t>(a)] % lower::fragment_step(product, a) != 0 ||
+           lower::computed_extent(p, a) % lower::fragment_step(product, a) != 0))
+        return false;
     if (guards_along(p, r, product.k) || crosses_blocks(p, read, product.k)) return false;
     if (i.m > 1 && (guards_along(p, r, product.m) || guards_along(p, r, product.n))) return false;
   }

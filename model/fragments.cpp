@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
+#include "lower/fragment_runs.h"
 #include "lower/instruction.h"
 #include "lower/nest.h"
 #include "model/lane_addresses.h"
+#include "model/mapped_copies.h"
 
 namespace assay::model {
 namespace {
@@ -83,8 +86,10 @@ double fragment_registers(const ir::Program& p) {
                       : double{1} * f.registers();
   };
   const double rows = tiles_along(p, m->m, i.m), columns = tiles_along(p, m->n, i.n);
-  return others(p, *m) *
-         (rows * columns * registers(i.c) + rows * registers(i.a) + columns * registers(i.b));
+  // What is copied and what is multiplied are not held at the same time.
+  return others(p, *m) * rows * columns * registers(i.c) +
+         std::max(others(p, *m) * (rows * registers(i.a) + columns * registers(i.b)),
+                  run_registers(p));
 }
 
 double fragment_cycles(const ir::Program& p, int read, const WaveShape& shape) {
@@ -107,6 +112,33 @@ double fragment_cycles(const ir::Program& p, int read, const WaveShape& shape) {
                        static_cast<int64_t>(bytes.size()) * kWord);
   for (int64_t& b : bytes) b /= static_cast<int64_t>(shape.bank_width);
   return bank_cycles(bytes, 1, static_cast<int>(shape.banks));
+}
+
+double wave_load_cycles(const ir::Program& p, int read, const WaveShape& shape) {
+  const auto m = lower::matrix_product(p);
+  const auto by_row = m ? lower::runs_by_row(p, *m, read) : std::nullopt;
+  if (!by_row) return 1;
+  const lower::FragmentSide side = lower::side_of(*m, read);
+  const ir::TaskMapping& runs = *by_row ? side.fragment.by_row : side.fragment.by_column;
+  const int n = ir::run_elements(side.fragment, *by_row);
+  const FragmentMemory s = memory_of(p, read);
+  const auto bank = static_cast<int64_t>(shape.bank_width);
+  std::vector<int64_t> words;  // of one run after the other
+  for (int l = 0; l < runs.workers(); ++l) {
+    const ir::Task t = runs.task(l, 0);
+    std::vector<int64_t> position(p.graph.nodes[0].axes.size(), 0);
+    position[static_cast<size_t>(side.rows)] = *by_row ? t.row : t.row * n;
+    position[static_cast<size_t>(side.columns)] = *by_row ? t.col * n : t.col;
+    for (int64_t w = 0; w < std::max<int64_t>(1, n * s.bytes / bank); ++w)
+      words.push_back(byte_at(s, position) / bank + w);
+  }
+  // In phases of as many words as there are banks.
+  const auto phase = static_cast<size_t>(shape.banks);
+  double cycles = 0;
+  for (size_t first = 0; first < words.size(); first += phase)
+    cycles += bank_cycles(std::span(words).subspan(first, std::min(phase, words.size() - first)), 1,
+                          static_cast<int>(shape.banks));
+  return cycles;
 }
 
 double line_bytes(const ir::Program& p, int read) {

@@ -18,6 +18,9 @@ double fragments_of_tile(const ir::Program& p);
 // from the nearest cache. `read`: of the anchor; -1: a store of the result.
 double fragment_cycles(const ir::Program& p, int read, const WaveShape& shape);
 
+// Cycles of a fragment's load in runs, from the scratchpad.
+double wave_load_cycles(const ir::Program& p, int read, const WaveShape& shape);
+
 // Bytes of one line of an opaque fragment: what a load of one step of its memory brings. `read`: as
 // above.
 double line_bytes(const ir::Program& p, int read);

@@ -313,6 +313,20 @@ Footprint rows_written_by_copy(const ir::Program& p, const Stream& copy, double 
   return shape_of(stored.layout, stored.full, extent, ir::bytes_of(type_of_stream(p, copy)), line);
 }
 
+namespace {
+
+// Elements of a lane's run in the copy that a stream is the source of, or that it is.
+int run_width(const ir::Program& p, const Stream& st) {
+  for (size_t i = 0; i < p.staging.size(); ++i) {
+    const ir::Staging& s = p.staging[i];
+    const int source = p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor;
+    if (st.staging < 0 ? source == st.tensor : st.staging == static_cast<int>(i)) return s.width;
+  }
+  return 1;
+}
+
+}  // namespace
+
 std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
                                    const lower::Counts& counts, double line) {
   const std::vector<int> arguments = ir::arguments_of(p);
@@ -326,9 +340,11 @@ std::vector<double> accessed_bytes(const ir::Program& p, const Streams& s,
     const double split = st.staging < 0 ? straddling(p, p.layouts[static_cast<size_t>(st.tensor)],
                                                      t, index_of(p, st), line)
                                         : 0;
-    const double vector =
-        std::max(1.0, p.vector_width * ir::bytes_of(type_of_stream(p, st)) / line) + split;
-    out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + a.splats +
+    const double bytes = p.vector_width * ir::bytes_of(type_of_stream(p, st));
+    const double vector = std::max(1.0, bytes / line) + split;
+    const double runs =
+        (a.run_loads + a.run_stores) * std::max(1.0, bytes * run_width(p, st) / line);
+    out.push_back(line * (vector * (a.vector_loads + a.vector_stores) + runs + a.splats +
                           a.gathered_lanes + a.scattered_lanes + a.line_loads + a.line_stores));
   }
   return out;

@@ -18,6 +18,7 @@ namespace assay::runtime::simulated {
 enum class OpKind : uint8_t {
   constant,    // dst = number
   copy,        // dst = a
+  part,        // of runs of `numbers`: dst = number `var` of a; stride 1: number `var` of dst = a
   apply,       // dst = op(a, b, c)
   lane_index,  // dst = place + lane * stride
   load,        // dst = `count` values at `stride`; 1: one after the other
@@ -36,6 +37,7 @@ enum class OpKind : uint8_t {
   jump,         // to `target`
   barrier,
   matrix,  // a matrix instruction: Code::matrices
+  deal,    // runs of a, dealt to the registers of a fragment: Code::dealt
   end,
 };
 
@@ -75,7 +77,7 @@ struct Op {
   int buffer = -1, var = -1, target = -1;
   int tests = -1;   // into Code::tests
   int loop = -1;    // into Code::loops
-  int matrix = -1;  // into Code::matrices
+  int matrix = -1;  // into Code::matrices, or Code::dealt
   int64_t stride = 1;
   double number = 0;
   Address at;
@@ -105,6 +107,12 @@ struct Matrix {
   std::vector<int> d, a, b, c;  // registers
 };
 
+struct DealtFragment {
+  ir::Fragment fragment;
+  bool by_row = true;
+  std::vector<int> regs;
+};
+
 struct Reg {
   ir::DType dtype = ir::DType::f32;
   int lanes = 1;
@@ -129,6 +137,7 @@ struct Code {
   std::vector<LaneOffsets> lane_offsets;
   std::vector<Loop> loops;
   std::vector<Matrix> matrices;
+  std::vector<DealtFragment> dealt;
   std::vector<ir::Buffer> buffers;  // of the kernel
   int64_t scratch_bytes = 0;
   int most_registers = 0;  // vectors declared at once

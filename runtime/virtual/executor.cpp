@@ -142,6 +142,15 @@ void Executor::step() {
       if (op.needed) registers_.copy(op, masked());
       set_ready(op.dst, ready(op.a));
       return;
+    case OpKind::part:
+      if (op.needed) registers_.part(op, masked());
+      set_ready(op.dst, op.stride == 0 ? ready(op.a) : std::max(ready(op.a), ready(op.dst)));
+      return;
+    case OpKind::deal:
+      if (op.needed) registers_.deal(op, masked());
+      for (const int r : code_.dealt[static_cast<size_t>(op.matrix)].regs)
+        set_ready(r, ready(op.a));
+      return;
     case OpKind::lane_index:
       return compute(op);
     case OpKind::matrix:

@@ -108,6 +108,7 @@ class Executor {  // invariant: pc_ is the next operation, -1: idle
   void transfer_values(const Op& op, bool storing);
   void convert_values(const Op& op, bool storing);
   void load_packed(const Op& op);
+  void store_runs(const Op& op);
   double access(const Op& op, AccessKind kind, double start);
   double through_first_level(int64_t first, int64_t last, AccessKind kind, double start);
   double through_path(const Op& op, int path, double start);

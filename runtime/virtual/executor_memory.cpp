@@ -101,10 +101,26 @@ void Executor::load_packed(const Op& op) {
   for (int l = op.count; l < op.lanes; ++l) registers_.set_value(op.dst, l, 0);
 }
 
+// The runs of a copy, each in a register of all its elements.
+void Executor::store_runs(const Op& op) {
+  std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;
+  const auto size = static_cast<size_t>(size_of(code_, op.buffer)),
+             run = size * static_cast<size_t>(op.numbers);
+  const bool one = registers_.uniform(op.a);
+  const std::byte* from = registers_.one(op.a);
+  for (int l = 0; l < op.count; ++l) {
+    const int64_t at =
+        consecutive_ ? at_[0] + l * stride_ * op.numbers : at_[static_cast<size_t>(l)];
+    if (is_active(l))
+      std::memcpy(memory + static_cast<size_t>(at) * size,
+                  from + (one ? 0 : static_cast<size_t>(l) * run), run);
+  }
+}
+
 void Executor::transfer_values(const Op& op, bool storing) {
   const ir::Buffer& buffer = code_.buffers[static_cast<size_t>(op.buffer)];
   if (buffer.texel > 1) return sum_texels(op);
-  if (op.numbers > 1) return load_packed(op);
+  if (op.numbers > 1) return storing ? store_runs(op) : load_packed(op);
   if (buffer.dtype != op.dtype) return convert_values(op, storing);
   const auto size = static_cast<size_t>(size_of(code_, op.buffer));
   std::byte* memory = views_[static_cast<size_t>(op.buffer)].data;

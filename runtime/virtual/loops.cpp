@@ -20,6 +20,10 @@ void for_operands(const Code& code, const Op& op, F&& f) {
 
 template <class F>
 void for_results(const Code& code, const Op& op, F&& f) {
+  if (op.kind == OpKind::deal) {
+    for (const int r : code.dealt[static_cast<size_t>(op.matrix)].regs) f(r);
+    return;
+  }
   if (op.kind != OpKind::matrix) {
     if (op.dst >= 0) f(op.dst);
     return;

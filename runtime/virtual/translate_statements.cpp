@@ -21,6 +21,67 @@ void Translator::add(const ir::Store& s) {
   op.at = at;
 }
 
+// A load or store of each thread's run. Its elements lie together in the register, too.
+void Translator::access_run(OpKind kind, int buffer, const ir::Index& index, int reg, int numbers) {
+  const Address at = address(index);
+  Op& op = emit(kind);
+  op.dtype = k_.buffers[static_cast<size_t>(buffer)].dtype;
+  op.buffer = buffer;
+  (kind == OpKind::load ? op.dst : op.a) = reg;
+  op.lanes = op.count = code_.width;
+  op.numbers = numbers;
+  op.at = at;
+  op.stride = step_in_runs(at.lane_step, numbers);
+}
+
+void Translator::add(const ir::Copy& s) {
+  if (code_.width == 1) return fail("copies whose lanes are no threads");
+  const auto where = [&](const ir::Run& r, const auto& body) {
+    if (r.conditions.empty()) return body();
+    branch(r.conditions, body, [] {});
+  };
+  std::vector<int> held;
+  for (const ir::Run& r : s.runs) {
+    held.push_back(run_register(s.from, s.numbers));
+    where(r, [&] { access_run(OpKind::load, s.from, r.from, held.back(), s.numbers); });
+  }
+  for (size_t i = 0; i < s.runs.size(); ++i)
+    where(s.runs[i], [&] { access_run(OpKind::store, s.to, s.runs[i].to, held[i], s.numbers); });
+}
+
+// Registers are parts of the run's own: naming one costs nothing.
+void Translator::add(const ir::MoveRun& s) {
+  if (code_.width == 1) return fail("runs whose lanes are no threads");
+  const auto numbers = static_cast<int>(s.regs.size());
+  const int run = numbers == 1 ? s.regs[0] : run_register(s.id, numbers);
+  const auto parts = [&] {
+    for (int i = 0; i < numbers && numbers > 1; ++i) {
+      Op& op = emit(OpKind::part);
+      op.dtype = k_.buffers[static_cast<size_t>(s.id)].dtype;
+      op.lanes = op.count = code_.width;
+      op.dst = s.store ? run : s.regs[static_cast<size_t>(i)];
+      op.a = s.store ? s.regs[static_cast<size_t>(i)] : run;
+      op.numbers = numbers;
+      op.var = i;
+      op.stride = s.store ? 1 : 0;
+    }
+  };
+  const auto move = [&] {
+    if (s.store) parts();
+    access_run(s.store ? OpKind::store : OpKind::load, s.id, s.index, run, numbers);
+    if (!s.store) parts();
+  };
+  if (s.conditions.empty()) return move();
+  branch(s.conditions, move, [&] {
+    for (const int r : s.store ? std::vector<int>{} : s.regs) {
+      Op& op = emit(OpKind::constant);
+      op.dtype = k_.buffers[static_cast<size_t>(s.id)].dtype;
+      op.lanes = op.count = code_.width;
+      op.dst = r;
+    }
+  });
+}
+
 void Translator::add(const ir::AtomicAdd& s) {
   const int from = operand(s.value);
   const Address at = address(s.index);
@@ -83,6 +144,21 @@ void Translator::add(const ir::MoveFragment& s) {
   (s.store ? op.a : op.dst) = s.reg;
   op.lanes = op.count = r.lanes;
   op.at = at;
+}
+
+// A load of each lane's run, which are then dealt to the lanes.
+void Translator::add(const ir::LoadFragment& s) {
+  const ir::Fragment& f = k_.instructions[static_cast<size_t>(s.instruction)].operand(s.operand);
+  const int n = ir::run_elements(f, s.by_row), run = run_register(s.id, n);
+  access_run(OpKind::load, s.id, s.index, run, n);
+  Op& op = emit(OpKind::deal);
+  op.dtype = f.element;
+  op.matrix = static_cast<int>(code_.dealt.size());
+  op.a = run;
+  op.dst = s.regs.front();
+  op.numbers = n;
+  op.lanes = op.count = code_.width;
+  code_.dealt.push_back({f, s.by_row, s.regs});
 }
 
 void Translator::add(const ir::LetIndex& s) {

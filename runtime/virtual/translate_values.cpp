@@ -27,8 +27,7 @@ void Translator::read(const ir::Value& v, int dst) {
                        : v.op == ir::ValueOp::splat  ? 0
                        : v.op == ir::ValueOp::gather ? v.stride
                                                      : v.numbers;
-  // Values one after the other: 1, whatever they hold.
-  op.stride = step == v.numbers ? 1 : v.numbers > 1 && step == 1 ? 2 : step;
+  op.stride = step_in_runs(step, v.numbers);
   op.number = v.number;
   op.at = at;
 }

@@ -51,6 +51,16 @@ class Translator {
   int tests_of(const std::vector<ir::Condition>& conditions);
   bool on_lane(const std::vector<ir::Condition>& conditions) const;
 
+  // Op::stride of threads a step apart that have `numbers` elements each: 1 where they lie one
+  // after the other.
+  static int64_t step_in_runs(int64_t step, int numbers) {
+    return step == numbers ? 1 : numbers > 1 && step == 1 ? 2 : step;
+  }
+  int run_register(int buffer, int numbers) {
+    code_.regs.push_back(
+        {k_.buffers[static_cast<size_t>(buffer)].dtype, code_.width * numbers, true});
+    return static_cast<int>(code_.regs.size()) - 1;
+  }
   int temporary(const ir::Value& v) {
     code_.regs.push_back({v.dtype, lanes_of(v.lanes), true});
     return static_cast<int>(code_.regs.size()) - 1;
@@ -83,6 +93,9 @@ class Translator {
     code_.most_registers = std::max(code_.most_registers, declared_);
   }
   void add(const ir::Store& s);
+  void add(const ir::Copy& s);
+  void add(const ir::MoveRun& s);
+  void access_run(OpKind kind, int buffer, const ir::Index& index, int reg, int numbers);
   void add(const ir::Prefetch&) {}
   void add(const ir::Keep&) {}
   void add(const ir::Barrier&) { emit(OpKind::barrier); }
@@ -90,6 +103,7 @@ class Translator {
   void add(const ir::DeviceBarrier& s);
   void add(const ir::MatrixMultiply& s);
   void add(const ir::MoveFragment& s);
+  void add(const ir::LoadFragment& s);
   // `then` where the conditions hold, else `otherwise`; by masks if they differ between threads.
   template <class Then, class Else>
   void branch(const std::vector<ir::Condition>& conditions, const Then& then,

@@ -248,6 +248,54 @@ void Registers::constant(const Op& op, Mask mask) {
   });
 }
 
+// A register of runs is uniform where its first run is that of all lanes.
+void Registers::part(const Op& op, Mask mask) {
+  const bool joins = op.stride == 1, same = !joins && uniform(op.a);
+  if (joins) {
+    spread(op.a);
+    set_uniform(op.dst, false);
+  } else if (mask != nullptr) {
+    spread(op.dst);
+  } else {
+    set_uniform(op.dst, same);
+  }
+  with_storage(op.dtype, [&](auto t) {
+    using T = decltype(t);
+    const T* from = as<T>(one(op.a));
+    T* to = as<T>(lanes(op.dst));
+    for (int l = 0; l < (same && mask == nullptr ? 1 : op.lanes); ++l) {
+      if (mask != nullptr && mask[l] == 0) continue;
+      const int in_run = l * op.numbers + op.var;
+      to[joins ? in_run : l] = from[joins ? l : same ? op.var : in_run];
+    }
+  });
+}
+
+void Registers::deal(const Op& op, Mask mask) {
+  const DealtFragment& d = code_.dealt[static_cast<size_t>(op.matrix)];
+  const ir::Fragment& f = d.fragment;
+  const ir::TaskMapping& runs = d.by_row ? f.by_row : f.by_column;
+  const int lanes = f.mapping.workers(), columns = f.mapping.cols(), n = op.numbers;
+  std::vector<double> matrix(static_cast<size_t>(f.mapping.rows()) * static_cast<size_t>(columns));
+  for (const int r : d.regs) spread(r);
+  for (int first = 0; first + lanes <= op.lanes; first += lanes) {
+    if (mask != nullptr && mask[first] == 0) continue;
+    for (int l = 0; l < runs.workers(); ++l) {
+      const ir::Task t = runs.task(l, 0);
+      for (int i = 0; i < n; ++i) {
+        const int row = d.by_row ? t.row : t.row * n + i, column = d.by_row ? t.col * n + i : t.col;
+        matrix[static_cast<size_t>(row * columns + column)] =
+            uniform(op.a) ? value(op.a, 0) : value(op.a, (first + l) * n + i);
+      }
+    }
+    const std::vector<double> all = ir::registers_of(f, matrix);
+    for (size_t r = 0; r < d.regs.size(); ++r)
+      for (int l = 0; l < lanes; ++l)
+        set_value(d.regs[r], first + l,
+                  all[r * static_cast<size_t>(lanes) + static_cast<size_t>(l)]);
+  }
+}
+
 void Registers::copy(const Op& op, Mask mask) {
   if (op.a == op.dst) return;
   with_storage(op.dtype, [&](auto t) {

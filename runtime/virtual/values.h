@@ -31,6 +31,8 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
 
   void constant(const Op& op, Mask mask);
   void copy(const Op& op, Mask mask);
+  void part(const Op& op, Mask mask);
+  void deal(const Op& op, Mask mask);  // of all lanes of each active wave
   void apply(const Op& op, Mask mask);
   void multiply(const Matrix& m, Mask mask);  // of all lanes of each active wave
   // dst[l] = first + l * step

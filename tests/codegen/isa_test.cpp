@@ -58,8 +58,9 @@ TEST(Isa, every_instruction_of_a_profile_has_shape_and_types) {
   EXPECT_GE(seen, 30);
 }
 
-std::string complaints(const std::string& from, const std::string& to) {
-  std::string text(instruction_text("sm80.mma.m16n8k16.f16.f32"));
+std::string complaints(const std::string& from, const std::string& to,
+                       const char* name = "sm80.mma.m16n8k16.f16.f32") {
+  std::string text(instruction_text(name));
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   const auto i = parse_instruction(text.replace(at, from.size(), to), "i.yaml");
@@ -69,10 +70,10 @@ std::string complaints(const std::string& from, const std::string& to) {
 TEST(Isa, faults_are_named_with_their_place) {
   EXPECT_THAT(
       complaints("shape: {m: 16", "shape: {mm: 16"),
-      AllOf(HasSubstr("i.yaml:17:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
+      AllOf(HasSubstr("i.yaml:20:9"), HasSubstr("unknown key 'mm'"), HasSubstr("'m' is missing")));
   EXPECT_THAT(complaints("m: 16", "m: 0"), HasSubstr("'0', expected a number from 1 to 1024"));
   EXPECT_THAT(complaints("n: 8", "n: 16"),
-              AllOf(HasSubstr("i.yaml:19:"),
+              AllOf(HasSubstr("i.yaml:23:"),
                     HasSubstr("the mapping is of a matrix of 16 x 8, expected 16 x 16")));
   EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f17, in: f16x2"),
               HasSubstr("unknown element type 'f17'"));
@@ -80,20 +81,56 @@ TEST(Isa, faults_are_named_with_their_place) {
               HasSubstr("elements of type bf16x2 do not hold f16"));
   EXPECT_THAT(complaints("dtype: f16, in: f16x2", "dtype: f16x2"),
               HasSubstr("f16x2 holds two numbers"));
-  EXPECT_THAT(complaints("repeat(1, 2) * repeat(2, 1) * spatial(8, 4)",
-                         "repeat(2, 2) * spatial(8, 2) * repeat(1, 2)"),
-              HasSubstr("it is held by 16 workers, c by 32"));
-  EXPECT_THAT(complaints("spatial(8, 4) * repeat(1, 2)\"}\nb", "spatal(8, 4)\"}\nb"),
-              HasSubstr("did you mean 'spatial'?"));
+  EXPECT_THAT(
+      complaints("repeat(1, 2) * repeat(2, 1) * spatial(8, 4)",
+                 "repeat(1, 4) * repeat(2, 1) * spatial(8, 2)", "sm80.mma.m16n8k8.tf32.f32"),
+      HasSubstr("it is held by 16 workers, c by 32"));
+  EXPECT_THAT(complaints("repeat(1, 2) * repeat(2, 1)", "repeat(1, 2) * repat(2, 1)"),
+              HasSubstr("did you mean 'repeat'?"));
   EXPECT_THAT(
       complaints(", mapping: \"repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)\"", ""),
-      AllOf(HasSubstr("i.yaml:18:"), HasSubstr("only some have a mapping")));
+      AllOf(HasSubstr("i.yaml:21:"), HasSubstr("only some have a mapping")));
   EXPECT_THAT(complaints("({d3})", "({d4})"),
               AllOf(HasSubstr("unknown hole {d4}"), HasSubstr("{d3} is missing in the text")));
   EXPECT_THAT(complaints("  cuda:", "  cudda:"),
               AllOf(HasSubstr("there is no dialect 'cudda'"), HasSubstr("did you mean 'cuda'?")));
   EXPECT_THAT(complaints("schema: assay/isa/1", "schema: assay/isa/2"),
               HasSubstr("'assay/isa/2', expected one of: assay/isa/1"));
+}
+
+// Runs that do not cover their fragment, share lanes, or have no text.
+TEST(Isa, faults_of_runs_are_named) {
+  EXPECT_THAT(complaints("spatial_by_column(16, 2)", "spatial_by_column(16, 3)"),
+              AllOf(HasSubstr("i.yaml:22:13"),
+                    HasSubstr("16 x 3 runs, where the fragment has 16 lines of 16 elements")));
+  EXPECT_THAT(complaints("by_row: \"spatial(16, 1)\"", "by_row: \"spatial(8, 1)\""),
+              HasSubstr("8 x 1 runs, where the fragment has 16 lines of 8 elements"));
+  EXPECT_THAT(complaints("by_row: \"spatial(16, 1)\"", "by_row: \"repeat(2, 1) * spatial(8, 1)\""),
+              HasSubstr("each run has a lane of its own"));
+  EXPECT_THAT(complaints("spatial_by_column(16, 2)", "spatial_by_column(16, 4)"),
+              HasSubstr("64 runs, of 32 lanes"));
+  EXPECT_THAT(complaints("    b_by_row:", "    b_by_rows:"), HasSubstr("did you mean 'b_by_row'?"));
+  EXPECT_THAT(complaints("by_row: \"spatial(16, 1)\", ", ""),
+              HasSubstr("the operand has no such runs"));
+}
+
+// A wave's loads deal the elements of runs as the mapping says: written out by hand for lane 5.
+TEST(Isa, runs_are_dealt_to_registers) {
+  const ir::Fragment b = find_instruction("sm80.mma.m16n8k16.f16.f32")->computes.b;
+  EXPECT_EQ(ir::run_elements(b, true), 8);
+  EXPECT_EQ(ir::run_elements(b, false), 8);
+  std::vector<double> matrix;
+  for (int i = 0; i < 16 * 8; ++i) matrix.push_back(i);
+  const std::vector<double> registers = ir::registers_of(b, matrix);
+  ASSERT_EQ(registers.size(), 64U);
+  // Lane 5 holds rows 2 and 3, then 10 and 11, of column 1.
+  const auto number = [&](size_t at, int place) {
+    return ir::unpack(DType::f16, ir::bits_of(DType::f16x2, registers[at]), place);
+  };
+  EXPECT_EQ(number(5, 0), 2 * 8 + 1);
+  EXPECT_EQ(number(5, 1), 3 * 8 + 1);
+  EXPECT_EQ(number(32 + 5, 0), 10 * 8 + 1);
+  EXPECT_EQ(number(32 + 5, 1), 11 * 8 + 1);
 }
 
 TEST(Isa, without_mappings_it_is_priced_only) {

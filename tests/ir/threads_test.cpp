@@ -113,12 +113,23 @@ TEST(Threads, AGroupsTileIsHeldWhole) {
 TEST(Threads, CopiesHaveTasksWhereThreadsAre) {
   EXPECT_THAT(faults(", tasks: \"spatial(8, 8) * repeat(1, 2)\"", ""),
               HasSubstr("staging of b: `tasks` is missing"));
-  EXPECT_THAT(
-      faults(
-          "threads: {axes: [n, m], tasks: \"spatial(8, 8) * repeat(2, 4)\", widths: {a: 4, b: 2, "
-          "c: 4}}\n",
-          ""),
-      HasSubstr("`tasks` and `width` of a staging are for programs with `threads`"));
+  const std::string threads =
+      "threads: {axes: [n, m], tasks: \"spatial(8, 8) * repeat(2, 4)\", widths: {a: 4, b: 2, "
+      "c: 4}}\n";
+  EXPECT_EQ(faults(threads, ""), "") << "copies of waves have tasks, too";
+  const std::string copy = "tasks: \"spatial(8, 8) * repeat(1, 4)\", width: 4";
+  const auto without = [&](const std::string& to) {
+    const Result<Program> p = parse_program(
+        [&] {
+          std::string out = text(threads, "");
+          return out.replace(out.find(copy), copy.size(), to);
+        }(),
+        "p.yaml");
+    return p.ok() ? "" : render(p.diags());
+  };
+  EXPECT_THAT(without("width: 4"), HasSubstr("`width` of a staging is of the runs"));
+  EXPECT_THAT(without("tasks: \"spatial(8, 2) * repeat(1, 8) * replicate(4)\", width: 4"),
+              HasSubstr("with `replicate` several threads copy the same element"));
   EXPECT_THAT(faults("layout: \"[0, 1]\", tasks", "layout: \"[1/8, 0, 1%8]\", tasks"),
               HasSubstr("has whole dimensions"));
 }

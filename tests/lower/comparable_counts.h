@@ -16,9 +16,9 @@ inline std::string comparable_text(const lower::Counts& c) {
   for (const lower::AccessCount& a : c.buffers)
     out += fmt::format(
         "  vector loads {} splats {} gathered {} fragments {} stores {} scattered {} fragments "
-        "{}\n",
+        "{} runs {} {} waves {}\n",
         a.vector_loads, a.splats, a.gathered_lanes, a.fragment_loads, a.vector_stores,
-        a.scattered_lanes, a.fragment_stores);
+        a.scattered_lanes, a.fragment_stores, a.run_loads, a.run_stores, a.wave_loads);
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "lower/instruction.h"
 #include "lower/legal.h"
+#include "lower/mapped_copy.h"
 #include "support/diag.h"
 
 namespace assay::test {
@@ -157,6 +158,20 @@ ir::Layout draw_layout(const ir::Read& r, int k, int64_t per, std::mt19937& rng)
   return ir::row_major(rank);
 }
 
+// Half of the time, runs of a length that the tile allows, dealt to all threads of the group.
+void draw_tasks(const ir::Program& p, ir::Staging& s, std::mt19937& rng) {
+  int64_t threads = p.vector_width;
+  for (const int w : p.workers) threads *= w;
+  const int most = lower::longest_run(p, s), width = pick(rng, {1, 2, 8});
+  if (most == 0 || pick(rng, {0, 1, 1}) == 0) return;
+  for (int run = std::min(width, most); run >= 1 && !s.tasks; run /= 2)
+    if (ir::TaskMapping tasks = lower::dealt_rows(lower::copied_tile(p, s), threads, run);
+        !tasks.steps.empty()) {
+      s.tasks = std::move(tasks);
+      s.width = run;
+    }
+}
+
 void draw_tiles(ir::Program& p, const lower::MatrixProduct& product, bool waves,
                 std::mt19937& rng) {
   const ir::Node& anchor = p.graph.nodes[0];
@@ -193,6 +208,12 @@ void draw_tiles(ir::Program& p, const lower::MatrixProduct& product, bool waves,
     const ir::Fragment& f = r == product.a ? product.instruction.a : product.instruction.b;
     p.staging.push_back(
         {r, 1, draw_layout(anchor.reads[static_cast<size_t>(r)], product.k, neighbours(f), rng)});
+    ir::Layout& copy = p.staging.back().layout;
+    if (waves && !ir::is_padded(copy) && pick(rng, {0, 1}) == 1) {
+      copy.pad.resize(anchor.reads[static_cast<size_t>(r)].index.size());
+      copy.pad[static_cast<size_t>(copy.dims.back().dim)].after = pick(rng, {1, 8, 16});
+    }
+    if (waves) draw_tasks(p, p.staging.back(), rng);
   }
 }
 

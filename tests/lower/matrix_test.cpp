@@ -1,5 +1,6 @@
 // Programs with a matrix instruction: kernels against the float64 reference on random shapes, and
 // what is refused.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ using ::testing::HasSubstr;
 constexpr const char* kDot = "avx512bf16.dot.m1n16k2.bf16.f32";
 
 struct Seen {
-  int joined = 0, inserted = 0, staged = 0, workers = 0, lanes = 0;
+  int joined = 0, inserted = 0, staged = 0, workers = 0, lanes = 0, dealt = 0;
   int direct = 0, together = 0, apart = 0;  // fragments from and to tensors and copies, and scratch
   void add(const ir::Program& p, const ir::Kernel& k) {
     const std::string text = ir::print_kernel(k);
@@ -31,6 +32,7 @@ struct Seen {
     inserted += text.find("insert(") != std::string::npos;
     staged += !p.staging.empty();
     workers += k.waves > 1;
+    dealt += text.find("copy ") != std::string::npos;
     lanes += k.vector_lane >= 0;
     together += text.find(" = fragment_a[") != std::string::npos ||
                 text.find(" = fragment_b[") != std::string::npos;
@@ -85,7 +87,79 @@ TEST(Matrix, RandomProductsOfWavesComputeWhatTheReferenceComputes) {
     if (HasFailure()) return;
     EXPECT_GT(seen.staged, 20) << name;
     EXPECT_GT(seen.workers, 10) << name;
+    EXPECT_GT(seen.dealt, 5) << name;
     EXPECT_GT(seen.lanes, 150) << name;
+  }
+}
+
+struct Stored {  // a product whose operands lie either way in memory and in their copies
+  int64_t m, n, k;
+  bool a_turned, b_turned;
+};
+
+// 2 x 2 waves of 2 x 2 fragments; both operands are copied as they lie, two fragments deep.
+ir::Program staged_product(const ir::MatrixInstruction& i, const Stored& s) {
+  const std::string type(ir::name_of(i.a.number));
+  const auto matrix = [&](bool turned, int64_t rows, int64_t columns) {
+    return fmt::format("{} {}x{}", type, turned ? columns : rows, turned ? rows : columns);
+  };
+  const auto at = [](const char* name, bool turned, const char* row, const char* column) {
+    return fmt::format("{}[{}, {}]", name, turned ? column : row, turned ? row : column);
+  };
+  const int64_t depth = std::min<int64_t>(s.k, int64_t{2} * i.k);
+  const auto p = ir::parse_program(
+      fmt::format("schema: assay/program/1\nname: product\ngraph:\n  name: product\n"
+                  "  tensors: {{a: {}, b: {}, c: {} {}x{}}}\n  inputs: [a, b]\n  outputs: [c]\n"
+                  "  nodes:\n    - {{name: mm, op: matmul, out: \"c[m, n]\", axes: {{m: {}, n: {}, "
+                  "k: {}}}, "
+                  "combine: sum, body: \"{} * {}\"}}\n",
+                  matrix(s.a_turned, s.m, s.k), matrix(s.b_turned, s.k, s.n),
+                  ir::name_of(i.c.number), s.m, s.n, s.m, s.n, s.k, at("a", s.a_turned, "m", "k"),
+                  at("b", s.b_turned, "k", "n")) +
+          fmt::format(
+              "tiles:\n  - {{memory: l2, extent: {{m: {0}, n: {1}, k: {2}}}, order: [m, n]}}\n"
+              "  - {{memory: l1, extent: {{m: {0}, n: {1}, k: {3}}}, order: [k]}}\n"
+              "  - {{memory: registers, extent: {{m: {4}, n: {5}, k: {6}}}, order: [m, n, k]}}\n",
+              4 * i.m, 4 * i.n, s.k, depth, 2 * i.m, 2 * i.n, i.k) +
+          fmt::format("vector: {{axis: n, width: 32}}\nworkers: {{m: 2, n: 2}}\ninstruction: {}\n"
+                      "staging: [{{read: 0, level: 1, layout: \"[0, 1] pad 1:0,{}\"}}, "
+                      "{{read: 1, level: 1, layout: \"[0, 1] pad 1:0,{}\"}}]\n",
+                      i.name, 16 / ir::bytes_of(i.a.number), 16 / ir::bytes_of(i.b.number)),
+      "p.yaml");
+  EXPECT_TRUE(p.ok()) << render(p.diags());
+  return *p;
+}
+
+// Both ways, ends of rows and columns, and reductions whose last fragments are not whole.
+TEST(Matrix, WholeFragmentsAreLoadedInRuns) {
+  for (const char* name :
+       {"sm80.mma.m16n8k16.bf16.f32", "sm80.mma.m16n8k16.f16.f32", "sm75.mma.m16n8k8.f16.f32",
+        "sm80.mma.m16n8k32.i8.i32", "sm75.mma.m8n8k16.i8.i32", "sm89.mma.m16n8k32.f8e4m3.f32"}) {
+    const ir::MatrixInstruction i = lower::known_instruction(name)->computes;
+    const hwdesc::Target target = with_instruction(small_gpu(32), name);
+    std::mt19937 rng(7);
+    for (const bool a_turned : {false, true})
+      for (const bool b_turned : {false, true})
+        for (const auto& [m, n, k] : {std::tuple{128, 96, 192}, {131, 101, 193}, {67, 37, 71}}) {
+          const ir::Program p = staged_product(i, {m, n, k, a_turned, b_turned});
+          const auto kernel = lower::lower(p, target);
+          ASSERT_TRUE(kernel.ok()) << render(kernel.diags()) << ir::print_program(p);
+          const std::string text = ir::print_kernel(*kernel);
+          const auto loads = [&](const char* operand, bool by_row) {
+            return text.find(fmt::format(" = {} of {} by {} at", operand, i.name,
+                                         by_row ? "row" : "column")) != std::string::npos;
+          };
+          EXPECT_EQ(loads("a", true), !a_turned) << text;
+          EXPECT_EQ(loads("a", false), a_turned && ir::run_elements(i.a, false) > 0) << text;
+          EXPECT_EQ(loads("b", true), !b_turned && ir::run_elements(i.b, true) > 0) << text;
+          EXPECT_EQ(loads("b", false), b_turned) << text;
+          const Comparison c = compare(p, target, small_inputs(p.graph, rng));
+          EXPECT_EQ(c.fault, "") << text;
+          EXPECT_LE(c.difference, tolerance(p)) << text;
+          EXPECT_EQ(comparable_text(lower::count(*kernel)), comparable_text(model::closed_form(p)))
+              << ir::print_program(p);
+          if (HasFailure()) return;
+        }
   }
 }
 

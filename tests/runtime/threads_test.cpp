@@ -119,6 +119,63 @@ TEST_F(Threads, waves_of_a_group_share_scratch) {
   expect_agreement(k, {host.random(48 * 7 * 5), host.poison(48 * 5)});
 }
 
+// 96 elements of each group by two waves of 16: a lane has runs of `numbers`, the last ones none.
+Kernel copies_runs(int numbers) {
+  constexpr int kOfGroup = 96;
+  const int runs = (kOfGroup / numbers + 31) / 32;
+  Kernel k;
+  k.name = "copies_runs";
+  k.buffers = {input("x", 3 * kOfGroup), output("y", 3 * kOfGroup), scratch("part", kOfGroup)};
+  k.index_names = {"group", "wave", "lane", "i"};
+  k.groups = 3;
+  k.waves = 2;
+  k.wave = 1;
+  k.vector_lane = 2;
+  ir::Copy copy{0, 2, 16, numbers, {}};
+  for (int r = 0; r < runs; ++r) {
+    const ir::Index number = variable(2) + variable(1, 16) + 32 * r;
+    copy.runs.push_back({variable(0, kOfGroup) + number * numbers,
+                         number * numbers,
+                         {{number, 0, kOfGroup / numbers - 1}}});
+  }
+  const ir::Index each = variable(1, 16) + variable(3, 32);
+  k.registers = {{"v", DType::f32, 16}};
+  k.body = {
+      Stmt{ir::Barrier{}}, Stmt{copy}, Stmt{ir::Barrier{}}, declare({0}),
+      loop(3, 3,
+           {assign(0, load(2, each, 16)), store(1, variable(0, kOfGroup) + each, reg(0, 16))})};
+  return k;
+}
+
+TEST_F(Threads, copy_runs_into_scratch) {
+  Host host;
+  for (const int numbers : {1, 2, 4})
+    expect_agreement(copies_runs(numbers), {host.random(288), host.poison(288)});
+}
+
+// Lane l has elements 4 l to 4 l + 3 in four registers, turns them around and stores them.
+TEST_F(Threads, move_runs_of_registers) {
+  Host host;
+  for (const int numbers : {1, 2, 4}) {
+    Kernel k;
+    k.name = "turns_runs";
+    k.buffers = {input("x", 16 * 4 * 3), output("y", 16 * 4 * 3)};
+    k.index_names = {"group", "lane"};
+    k.groups = 3;
+    k.vector_lane = 1;
+    std::vector<int> forth, back;
+    for (int i = 0; i < numbers; ++i) {
+      k.registers.push_back({"v" + std::to_string(i), DType::f32, 16});
+      forth.push_back(i);
+      back.insert(back.begin(), i);
+    }
+    const ir::Index at = variable(0, 64) + variable(1, numbers);
+    k.body = {declare(forth), Stmt{ir::MoveRun{false, forth, 0, at, {{variable(1), 2, 13}}}},
+              Stmt{ir::MoveRun{true, back, 1, at, {{variable(1), 0, 14}}}}};
+    expect_agreement(k, {host.random(192), host.poison(192)});
+  }
+}
+
 // Five vectors among three waves: two, two and one.
 TEST_F(Threads, waves_may_have_loops_of_different_lengths) {
   Host host;

@@ -210,8 +210,10 @@ TEST_F(Nvrtc, chains_have_the_counted_instructions) {
   for (const std::string& name : codegen::instruction_names()) {
     const auto i = codegen::find_instruction(name);
     if (i->spellings.contains("cuda") && i->computes.c.number != ir::DType::f64 &&
-        !i->computes.opaque())  // wmma is several
-      shape.matrix.push_back(i->computes);
+        !i->computes.opaque() &&               // wmma is several
+        !ir::is_float8(i->computes.a.number))  // products of f16 where a chip has no such unit
+      shape.matrix.push_back(i->computes.workers() == 1 ? ir::widened(i->computes, 32)
+                                                        : i->computes);
   }
   struct Chain {
     std::string kernel, instruction;
@@ -229,10 +231,14 @@ TEST_F(Nvrtc, chains_have_the_counted_instructions) {
       chains.push_back({probe::typed_kernel(probe::typed_name({op, type}), 32, n), instruction,
                         probe::typed_steps(n) / (paired ? 2 : 1)});
     }
-  for (const ir::MatrixInstruction& i : shape.matrix)
-    for (const int n : probe::kMatrixChains)
-      chains.push_back({probe::matrix_kernel(i.name, n),
-                        i.c.number == ir::DType::i32 ? "IMMA." : "HMMA.", probe::matrix_steps(n)});
+  for (const ir::MatrixInstruction& i : shape.matrix) {
+    const int n = probe::kMatrixChains.back();
+    chains.push_back({probe::matrix_kernel(i.name, n),
+                      i.k == 4 && i.m == 1           ? "IDP.4A"
+                      : i.c.number == ir::DType::i32 ? "IMMA."
+                                                     : "HMMA.",
+                      probe::matrix_steps(n)});
+  }
   const std::vector<ir::Kernel> all = probe::all_kernels(shape);
   for (const Chain& c : chains) {
     const auto k = std::find_if(all.begin(), all.end(),

@@ -1,0 +1,227 @@
+// Threads over two axes of a tile: kernels against the float64 reference, their counts against the
+// ones that prices are made of, and what is not printed.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lower/count.h"
+#include "lower/legal.h"
+#include "lower/lower.h"
+#include "lower/mapped_copy.h"
+#include "model/analyse_mapped.h"
+#include "tests/lower/problems.h"
+
+namespace assay::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kLanes = 8;
+
+template <class T>
+T pick(std::mt19937& rng, std::initializer_list<T> values) {
+  std::uniform_int_distribution<size_t> d(0, values.size() - 1);
+  return *(values.begin() + static_cast<ptrdiff_t>(d(rng)));
+}
+
+struct Drawn {
+  ir::Program program;
+  bool whole = false;  // tiles divide the axes
+};
+
+int power_below(int64_t n, int most) {
+  int p = 1;
+  while (2 * p <= most && 2 * p <= n) p *= 2;
+  return p;
+}
+
+// A product of random extents, a and b stored either way, with an epilogue half of the time.
+Drawn draw(std::mt19937& rng) {
+  const bool fits = pick(rng, {0, 1}) == 1, epilogue = pick(rng, {0, 1}) == 1,
+             a_turned = pick(rng, {0, 1}) == 1, b_turned = pick(rng, {0, 1}) == 1,
+             staged = pick(rng, {0, 1}) == 1;
+  const auto extent = [&] {
+    return fits ? pick<int64_t>(rng, {16, 32, 64})
+                : pick<int64_t>(rng, {1, 3, 7, 13, 16, 17, 20, 31, 36, 52, 64});
+  };
+  const int64_t m = extent(), n = extent(), k = extent();
+  const auto matrix = [](bool turned, int64_t r, int64_t c) {
+    return turned ? fmt::format("f32 {}x{}", c, r) : fmt::format("f32 {}x{}", r, c);
+  };
+  const std::string node = fmt::format(
+      "    - {{name: mm, op: matmul, out: \"{}[m, n]\", axes: {{m: {}, n: {}, k: {}}}, combine: "
+      "sum,\n"
+      "       body: \"{} * {}\"}}\n",
+      epilogue ? "x" : "c", m, n, k, a_turned ? "a[k, m]" : "a[m, k]",
+      b_turned ? "b[n, k]" : "b[k, n]");
+  const std::string rest = fmt::format(
+      "    - {{name: bias, op: add, out: \"c[m, n]\", axes: {{m: {}, n: {}}}, body: \"max(x[m, n] "
+      "+ "
+      "s[n], 0)\"}}\n",
+      m, n);
+  const std::string text = fmt::format(
+      "schema: assay/graph/1\nname: product\ninputs: {{a: {}, b: {}{}}}\nnodes:\n{}{}outputs: "
+      "[c]\n",
+      matrix(a_turned, m, k), matrix(b_turned, k, n), epilogue ? fmt::format(", s: f32 {}", n) : "",
+      node, epilogue ? rest : "");
+  const auto g = ir::parse_graph(text, "g.yaml");
+  EXPECT_TRUE(g.ok()) << render(g.diags()) << text;
+  Drawn out;
+  ir::Program& p = out.program;
+  p.name = "product";
+  p.graph = *g;
+  for (const ir::Tensor& t : p.graph.tensors)
+    p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  if (epilogue) p.edges.push_back({0, 1, "registers"});
+  const int rows = power_below(m, pick(rng, {1, 2, 4})),
+            columns = power_below(n, pick(rng, {1, 4, 8}));
+  const int threads_m = power_below(m / rows, pick(rng, {2, 4, 8})),
+            threads_n = power_below(n / columns, pick(rng, {4, 8}));
+  const int64_t tile_m = int64_t{rows} * threads_m, tile_n = int64_t{columns} * threads_n,
+                unrolled = std::min<int64_t>(k, pick(rng, {1, 2, 4})),
+                depth = staged ? std::min<int64_t>(k, unrolled * pick(rng, {2, 4})) : k;
+  out.whole = m % tile_m == 0 && n % tile_n == 0 && k % depth == 0 && depth % unrolled == 0;
+  p.tiles = {{"l1", {tile_m, tile_n, k}, {0, 1}}};
+  if (staged) p.tiles.push_back({"l1", {tile_m, tile_n, depth}, {2}});
+  p.tiles.push_back({"registers", {tile_m, tile_n, unrolled}, {2}});
+  const std::string tasks =
+      pick(rng, {0, 1}) == 1
+          ? fmt::format("spatial({}, {}) * repeat({}, {})", threads_m, threads_n, rows, columns)
+          : fmt::format("repeat({}, 1) * spatial({}, {}) * repeat(1, {})", rows, threads_m,
+                        threads_n, columns);
+  p.threads = ir::ThreadMapping{0, 1, *ir::parse_mapping(tasks), {}};
+  p.threads->widths.assign(p.graph.tensors.size(), 1);
+  if (staged)
+    for (int r = 0; r < 2; ++r) {
+      ir::Staging s;
+      s.read = r;
+      s.level = 1;
+      s.layout = ir::row_major(2);
+      if (pick(rng, {0, 1}) == 1) std::swap(s.layout.dims[0], s.layout.dims[1]);
+      s.layout.pad.resize(2);
+      s.layout.pad[static_cast<size_t>(s.layout.dims.back().dim)].after = pick(rng, {0, 1, 4});
+      for (int w = lower::longest_run(p, s); w >= 1 && !s.tasks; w /= 2)
+        if (auto dealt =
+                lower::dealt_rows(lower::copied_tile(p, s), int64_t{threads_m} * threads_n, w);
+            !dealt.steps.empty()) {
+          s.tasks = std::move(dealt);
+          s.width = w;
+        }
+      p.staging.push_back(std::move(s));
+    }
+  for (const int t : {0, 1, p.graph.outputs[0]})
+    p.threads->widths[static_cast<size_t>(t)] = pick(rng, {1, 2, 4});
+  return out;
+}
+
+// Legal ones: widths and copies that do not fit are drawn again.
+Drawn draw_legal(std::mt19937& rng) {
+  for (int i = 0; i < 10000; ++i) {
+    Drawn d = draw(rng);
+    if (ir::verify(d.program).empty() && lower::legal(d.program, small_gpu(kLanes)).empty())
+      return d;
+  }
+  ADD_FAILURE() << "no legal program";
+  return draw(rng);
+}
+
+TEST(Threads, RandomProductsComputeWhatTheReferenceComputes) {
+  std::mt19937 rng(5);
+  int runs = 0, copies = 0, waves = 0, epilogues = 0, partial = 0;
+  for (int i = 0; i < 500; ++i) {
+    const Drawn d = draw_legal(rng);
+    const auto kernel = lower::lower(d.program, small_gpu(kLanes));
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diags()) << ir::print_program(d.program);
+    const Comparison c = compare(d.program, small_gpu(kLanes), rng);
+    ASSERT_EQ(c.fault, "") << ir::print_program(d.program) << ir::print_kernel(*kernel);
+    ASSERT_LT(c.difference, 1e-4) << ir::print_program(d.program) << ir::print_kernel(*kernel);
+    for (const int w : d.program.threads->widths) runs += w > 1;
+    copies += !d.program.staging.empty();
+    waves += kernel->waves > 1;
+    epilogues += d.program.graph.nodes.size() > 1;
+    partial += !d.whole;
+  }
+  EXPECT_GT(runs, 100);
+  EXPECT_GT(copies, 50);
+  EXPECT_GT(waves, 50);
+  EXPECT_GT(epilogues, 100);
+  EXPECT_GT(partial, 60);
+}
+
+// Whole tiles, since the prices are those of a whole group.
+TEST(Threads, PricesCountWhatTheKernelDoes) {
+  std::mt19937 rng(6);
+  int seen = 0;
+  for (int i = 0; i < 2000 && seen < 100; ++i) {
+    const Drawn d = draw_legal(rng);
+    if (!d.whole) continue;
+    ++seen;
+    const auto kernel = lower::lower(d.program, small_gpu(kLanes));
+    ASSERT_TRUE(kernel.ok());
+    const lower::Counts counts = lower::count(*kernel);
+    model::ThreadShape shape;
+    shape.lanes = kLanes;
+    const model::MappedWork w = model::analyse_mapped(d.program, shape);
+    const double groups = w.launch.groups;
+    EXPECT_EQ(counts.fma / groups * kLanes, w.launch.products.multiply_adds)
+        << ir::print_program(d.program);
+    double separate = 0;  // of an epilogue: lanes apart, in one instruction
+    for (const lower::AccessCount& a : counts.buffers) separate += a.gathered_lanes;
+    EXPECT_EQ((counts.loads() + counts.stores() - separate + separate / kLanes) / groups,
+              w.accesses)
+        << ir::print_program(d.program) << ir::print_kernel(*kernel);
+    EXPECT_EQ(counts.simple / groups * kLanes, w.launch.operations.simple);
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(seen, 100);
+}
+
+// 64 x 32 x 16 by 8 x 8 threads of 4 x 2 elements.
+ir::Program product(const std::string& from = "", const std::string& to = "") {
+  std::string text = R"yaml(schema: assay/program/1
+name: product
+graph:
+  name: product
+  tensors: {a: f32 64x16, b: f32 16x32, c: f32 64x32}
+  inputs: [a, b]
+  outputs: [c]
+  nodes:
+    - {name: mm, op: matmul, out: "c[m, n]", axes: {m: 64, n: 32, k: 16}, combine: sum,
+       body: "a[m, k] * b[k, n]"}
+tiles:
+  - {memory: l1, extent: {m: 32, n: 16, k: 16}, order: [m, n]}
+  - {memory: registers, extent: {m: 32, n: 16, k: 4}, order: [k]}
+threads: {axes: [m, n], tasks: "spatial(8, 8) * repeat(4, 2)", widths: {a: 4, b: 2, c: 2}}
+)yaml";
+  if (!from.empty()) text.replace(text.find(from), from.size(), to);
+  const Result<ir::Program> p = ir::parse_program(text, "p.yaml");
+  EXPECT_TRUE(p.ok()) << render(p.diags());
+  return *p;
+}
+
+TEST(Threads, LoadsAndStoresInRuns) {
+  const auto kernel = lower::lower(product(), small_gpu(kLanes));
+  ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+  // 4 groups of 8 waves; 4 steps of 4: 4 rows of a in runs along k, 4 runs of b; 4 rows stored.
+  const lower::Counts c = lower::count(*kernel);
+  EXPECT_EQ(c.buffers[0].run_loads, 4 * 8 * 4 * 4);
+  EXPECT_EQ(c.buffers[1].run_loads, 4 * 8 * 4 * 4);
+  EXPECT_EQ(c.buffers[2].run_stores, 4 * 8 * 4);
+  EXPECT_EQ(c.loads() + c.stores(), 4 * 8 * (4 * 4 + 4 * 4 + 4)) << "and nothing else";
+}
+
+TEST(Threads, RefusesWhatHasNoKernel) {
+  const auto faults = [](const ir::Program& p, const hwdesc::Target& t) {
+    return render(lower::legal(p, t));
+  };
+  EXPECT_EQ(faults(product(), small_gpu(kLanes)), "");
+  EXPECT_THAT(faults(product(), small_gpu(48)), HasSubstr("64 are no whole waves of 48"));
+  EXPECT_THAT(faults(product("b: f32 16x32", "b: f32 16x33"), small_gpu(kLanes)),
+              HasSubstr("b: width 2, and rows of 33 elements are no multiple"));
+  hwdesc::Target t = small_gpu(kLanes);
+  t.profile.execution.threads_per_group_max.value = hwdesc::Count{32};
+  EXPECT_THAT(faults(product(), t), HasSubstr("64 threads in a group, of 32 at most"));
+}
+
+}  // namespace
+}  // namespace assay::test
