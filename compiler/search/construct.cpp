@@ -34,6 +34,7 @@ bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m
 // Are more vectors live in the innermost loop than there are registers? Values that a compiler
 // hoists count too. All waves of a group hold theirs at once.
 bool spills(const ir::Program& p, const model::Machine& m) {
+  if (p.threads) return false;  // its estimate says what spills cost
   if (m.simt) return simulator::registers_per_group(p) > m.vector_registers;
   if (!p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
   return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) >
@@ -126,10 +127,11 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
   const bool groups = scratchpad && (waves ? s.dense : !printed);
   if (!waves && !groups) return s.dense ? dense_choices(s) : plain_choices(s);
   std::vector<Choice> all = waves ? wave_choices(s) : std::vector<Choice>{};
-  if (!groups) return all;
   const auto add = [&](std::vector<Choice> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
   };
+  add(thread_choices(s));
+  if (!groups) return all;
   add(scratchpad_choices(s, !waves && s.machine.copies_overlap ? 2 : 1));
   add(by_instructions(s, all));
   add(fragment_choices(s));

@@ -37,6 +37,7 @@ ir::Program program_of(const Space& s, const Point& point) {
   for (size_t t = 0; t < p.layouts.size(); ++t)
     if (!point.packed[t]) p.layouts[t] = s.problem.layouts[t];
   for (ir::Staging& copy : p.staging) copy.level = point.staged[static_cast<size_t>(copy.read)];
+  deal_runs(s, p);
   return p;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/passes/rewrite.h"
+#include "compiler/search/layouts.h"
 #include "lower/instruction.h"
 #include "lower/nest.h"
 
@@ -13,25 +14,13 @@ namespace assay::compiler {
 
 namespace {
 
-// The dimension that `axis` indexes by itself with stride 1, if it indexes no other; -1: none.
-int sole_dim(const ir::Read& r, int axis) {
-  int found = -1;
-  for (size_t d = 0; d < r.index.size(); ++d) {
-    if (!ir::depends_on(r.index[d], axis)) continue;
-    if (found >= 0 || r.index[d] != ir::variable(axis)) return -1;
-    found = static_cast<int>(d);
-  }
-  return found;
-}
-
 // Does a guard of the read tell lanes of a vector from each other?
 bool guards_lanes(const Problem& p, const ir::Node& n, const ir::Read& r, size_t dim,
                   const lower::VectorIndex& v, int width) {
   if (!r.guarded) return false;
   const ir::Range range = ir::range_of(r.index[dim], ir::ranges_of(n));
   const ir::Layout& layout = p.layouts[static_cast<size_t>(r.tensor)];
-  const ir::Pad pad =
-      r.fill == layout.pad_value ? ir::pad_of(layout, static_cast<int>(dim)) : ir::Pad{};
+  const ir::Pad pad = ir::pad_of_value(layout, static_cast<int>(dim), r.fill);
   const int64_t size = p.graph.tensors[static_cast<size_t>(r.tensor)].shape[dim];
   return (range.low < -pad.before || range.high > size - 1 + pad.after) &&
          !lower::shared_condition(v.at[dim], size, range, v.lane, width, v.ranges);
@@ -201,107 +190,6 @@ std::vector<int> spatial_order(const Space& s, const Choice& c) {
   return order;
 }
 
-// Unblocked reduce axes, then the positions within a block: the order of packed weights.
-std::vector<int> inner_reduce_order(const Space& s, const std::map<int, int64_t>& blocks) {
-  std::vector<int> out;
-  for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
-    if (!blocks.contains(a)) out.push_back(a);
-  for (const auto& [a, block] : blocks) out.push_back(a);
-  return out;
-}
-
-// The layout of a packed constant: the order in which the nest reads it, vectors innermost.
-ir::Layout packed_layout(const Space& s, const Choice& c, const ir::Read& r,
-                         const ir::Layout& plain, const std::map<int, int64_t>& blocks) {
-  const int dim = sole_dim(r, c.vector_axis);
-  if (dim < 0) return plain;
-  std::map<int, int> dim_of;  // reduce axis -> dimension
-  for (size_t d = 0; d < r.index.size(); ++d) {
-    if (static_cast<int>(d) == dim || (r.index[d].terms.empty())) continue;
-    if (!affine(r.index[d]) || r.index[d].terms.size() != 1 || r.index[d].terms[0].coeff != 1 ||
-        r.index[d].offset != 0)
-      return plain;
-    dim_of[r.index[d].terms[0].var] = static_cast<int>(d);
-  }
-  const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) /
-                        c.vector_width * c.vector_width;
-  ir::Layout out;
-  for (size_t d = 0; d < r.index.size(); ++d)
-    if (r.index[d].terms.empty()) out.dims.push_back({static_cast<int>(d), 1, 0});
-  for (const auto& [axis, d] : dim_of)
-    if (axis < s.spatial) out.dims.push_back({d, 1, 0});
-  out.dims.push_back({dim, panel, 0});
-  for (const auto& [axis, block] : blocks)
-    if (dim_of.contains(axis)) out.dims.push_back({dim_of.at(axis), block, 0});
-  for (int axis : inner_reduce_order(s, blocks)) {
-    if (!dim_of.contains(axis)) continue;
-    const int64_t together = axis == c.depth_axis ? c.depth : 1;
-    const auto b = blocks.find(axis);
-    out.dims.push_back({dim_of.at(axis), together, b == blocks.end() ? 0 : b->second / together});
-  }
-  out.dims.push_back({dim, 1, panel});
-  if (c.depth > 1 && dim_of.contains(c.depth_axis))
-    out.dims.push_back({dim_of.at(c.depth_axis), 1, c.depth});
-  return out;
-}
-
-// Rows along the reduction, each with 16 unused bytes: the lanes of a fragment read 8 rows at once,
-// which then begin in different banks. Copies by whole vectors stay possible.
-constexpr int64_t kRowGap = 16;  // bytes
-
-ir::Layout fragment_layout(const Space& s, const Choice& c, const ir::Read& r) {
-  const int rank = static_cast<int>(r.index.size()), deep = sole_dim(r, c.depth_axis);
-  ir::Layout out;
-  if (deep < 0) return ir::row_major(rank);
-  for (int d = 0; d < rank; ++d)
-    if (d != deep) out.dims.push_back({d, 1, 0});
-  out.dims.push_back({deep, 1, 0});
-  const ir::DType type = s.problem.graph.tensors[static_cast<size_t>(r.tensor)].dtype;
-  out.pad.resize(static_cast<size_t>(rank));
-  out.pad[static_cast<size_t>(deep)].after = kRowGap / ir::bytes_of(type);
-  return out;
-}
-
-// Rows of a for a core's tile registers: each whole fragment is one run.
-std::optional<ir::Layout> tile_layout(const Space& s, const Choice& c, const ir::Read& r) {
-  const lower::KnownInstruction* known =
-      c.instruction.empty() ? nullptr : lower::known_instruction(c.instruction);
-  if (known == nullptr || known->computes.registers == 0 || sole_dim(r, c.vector_axis) >= 0)
-    return std::nullopt;
-  int row = -1;
-  for (int a = 0; a < s.spatial; ++a)
-    if (c.register_tile[static_cast<size_t>(a)] > 1 && sole_dim(r, a) >= 0) row = sole_dim(r, a);
-  const int deep = sole_dim(r, c.depth_axis);
-  if (row < 0 || deep < 0 || row == deep) return std::nullopt;
-  ir::Layout out;
-  for (int d = 0; d < static_cast<int>(r.index.size()); ++d)
-    if (d != row && d != deep) out.dims.push_back({d, 1, 0});
-  const ir::MatrixInstruction& i = known->computes;
-  out.dims.insert(out.dims.end(), {{row, i.m, 0}, {deep, i.k, 0}, {row, 1, i.m}, {deep, 1, i.k}});
-  return out;
-}
-
-// The layout of a staged copy: panels of the vector axis' tile if the operand depends on that axis,
-// else row-major.
-ir::Layout staged_layout(const Space& s, const Choice& c, const ir::Read& r) {
-  const lower::KnownInstruction* fragments = lower::known_instruction(c.instruction);
-  if (fragments != nullptr && fragments->computes.m > 1 && s.machine.simt)
-    return fragment_layout(s, c, r);
-  if (const auto tiles = tile_layout(s, c, r)) return *tiles;
-  const int dim = sole_dim(r, c.vector_axis), deep = sole_dim(r, c.depth_axis);
-  const int rank = static_cast<int>(r.index.size());
-  if (dim < 0) return ir::row_major(rank);
-  const int64_t panel = (c.register_tile[static_cast<size_t>(c.vector_axis)] + c.vector_width - 1) /
-                        c.vector_width * c.vector_width;
-  ir::Layout out;
-  out.dims.push_back({dim, panel, 0});
-  for (int d = 0; d < rank; ++d)
-    if (d != dim) out.dims.push_back({d, d == deep ? c.depth : 1, 0});
-  out.dims.push_back({dim, 1, panel});
-  if (deep >= 0 && c.depth > 1) out.dims.push_back({deep, 1, c.depth});
-  return out;
-}
-
 std::string nearest_memory(const Space& s, size_t level, size_t levels) {
   // The innermost block is for the nearest cache, the next one for the next.
   const size_t from_inside = levels - 2 - level;
@@ -323,6 +211,7 @@ ir::Program build(const Space& s, const Choice& c) {
   p.vector_width = c.vector_width;
   p.prefetch = c.prefetch;
   p.instruction = c.instruction;
+  p.threads = c.threads;
   p.pipeline_stages = c.pipeline_stages;
   for (size_t a = 0; c.wave_groups && a < c.group_tile.size(); ++a) {
     const bool spatial_axis = static_cast<int>(a) < s.spatial;
@@ -381,6 +270,7 @@ ir::Program build(const Space& s, const Choice& c) {
   for (int r : c.staged)
     p.staging.push_back({r, c.block_tile.empty() ? 0 : 1,
                          staged_layout(s, c, s.anchor.reads[static_cast<size_t>(r)])});
+  deal_runs(s, p);
   return p;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Choice {
   std::string instruction = {};  // matrix instruction; empty: none
   int depth_axis = -1;           // the reduce axis along which it multiplies
   int64_t depth = 1;             // numbers along it that a register of an operand holds
+  std::optional<ir::ThreadMapping> threads = {};  // over two axes of the group's tile
 };
 
 struct Space {
@@ -61,6 +63,10 @@ struct Space {
 
 ir::Program build(const Space& s, const Choice& c);
 
+// Deals the copies of a program for threads to them, and sets the widths of their loads: the
+// longest runs that tiles and layouts allow.
+void deal_runs(const Space& s, ir::Program& p);
+
 // Where a Choice starts: a register tile of one element, one group of everything.
 Choice unit_choice(const Space& s);
 
@@ -78,6 +84,8 @@ Choice scalar_choice(const Space& s);
 std::vector<Choice> by_instructions(const Space& s, const std::vector<Choice>& choices);
 std::vector<Choice> tile_register_choices(const Space& s);
 std::vector<Choice> fragment_choices(const Space& s);
+// Products whose threads lie over two axes of the tile.
+std::vector<Choice> thread_choices(const Space& s);
 // Of scans, scatters and sorts: lanes and rows along independent axes.
 std::vector<Choice> kind_choices(const Space& s);
 

@@ -174,7 +174,8 @@ TEST(MatrixChoices, TilesOfACoreLoadWholeFragments) {
 
 TEST(MatrixChoices, WavesLoadWholeFragmentsOfStagedTiles) {
   constexpr const char* kWave = "sm70.wmma.m16n16k16.f16.f32";
-  const hwdesc::Target target = with_rate(small_gpu(32), kWave, 4096);
+  hwdesc::Target target = with_rate(small_gpu(32), kWave, 4096);
+  target.profile.memory[0].capacity.value = hwdesc::Bytes{32768};  // as the api's limit
   compiler::Problem problem = product("matmul m=512 n=512 k=512 type=f16");
   problem.graph.tensors[2].dtype = ir::DType::f32;
   const ir::Program p = choose(problem, target).best.front().program;

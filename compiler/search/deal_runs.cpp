@@ -1,0 +1,81 @@
+// Who copies what, and how many neighbours a thread moves at once.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "compiler/search/space.h"
+#include "lower/mapped_copy.h"
+#include "lower/nest.h"
+
+namespace assay::compiler {
+
+namespace {
+
+void deal_copies(const Space& s, ir::Program& p) {
+  int64_t threads = p.threads ? p.threads->tasks.workers() : p.vector_width;
+  for (const int waves : p.workers) threads *= waves;
+  for (ir::Staging& copy : p.staging) {
+    copy.tasks.reset();
+    copy.width = 1;
+    const int tensor = s.anchor.reads[static_cast<size_t>(copy.read)].tensor;
+    // A copy that converts does so once; its elements pass one by one.
+    if (lower::staged_type(p, copy) != p.graph.tensors[static_cast<size_t>(tensor)].dtype) continue;
+    const int least = p.threads ? 1 : 2;  // vectors along one axis copy single elements as well
+    for (int width = lower::longest_run(p, copy); width >= least && !copy.tasks; width /= 2)
+      if (ir::TaskMapping tasks = lower::dealt_rows(lower::copied_tile(p, copy), threads, width);
+          !tasks.steps.empty()) {
+        copy.tasks = std::move(tasks);
+        copy.width = width;
+      }
+  }
+}
+
+// Neighbours that a thread has of what is stored in this layout, at an index over the axes.
+int run_of_thread(const ir::Program& p, const ir::Layout& layout, std::span<const int64_t> shape,
+                  std::span<const ir::Index> index, ir::DType type) {
+  if (layout.dims.empty()) return 1;
+  const std::optional<int> axis =
+      ir::variable_of(index[static_cast<size_t>(layout.dims.back().dim)]);
+  if (!axis) return 1;
+  const ir::ThreadMapping& t = *p.threads;
+  const int64_t own = *axis == t.row_axis      ? ir::neighbours_in_column(t.tasks)
+                      : *axis == t.column_axis ? ir::neighbours_in_row(t.tasks)
+                                               : p.tiles.back().extent[static_cast<size_t>(*axis)];
+  const int64_t most = ir::kWidestRun / ir::bytes_of(type);
+  return static_cast<int>(std::gcd(most, std::gcd(own, ir::physical_shape(layout, shape).back())));
+}
+
+void widen_loads(const Space& s, ir::Program& p) {
+  p.threads->widths.assign(p.graph.tensors.size(), 1);
+  const auto set = [&](int tensor, const ir::Layout& layout, std::span<const int64_t> shape,
+                       std::span<const ir::Index> index) {
+    const auto t = static_cast<size_t>(tensor);
+    p.threads->widths[t] = run_of_thread(p, layout, shape, index, p.graph.tensors[t].dtype);
+  };
+  for (int r = 0; r < static_cast<int>(s.anchor.reads.size()); ++r) {
+    const ir::Read& read = s.anchor.reads[static_cast<size_t>(r)];
+    const auto t = static_cast<size_t>(read.tensor);
+    const auto copy = std::find_if(p.staging.begin(), p.staging.end(),
+                                   [&](const ir::Staging& c) { return c.read == r; });
+    if (copy != p.staging.end())
+      set(read.tensor, copy->layout, lower::staged_shape(p, *copy), read.index);
+    else
+      set(read.tensor, p.layouts[t], p.graph.tensors[t].shape, read.index);
+  }
+  std::vector<ir::Index> own;
+  for (int d = 0; d < s.spatial; ++d) own.push_back(ir::variable(d));
+  const auto out = static_cast<size_t>(p.graph.outputs[0]);
+  set(p.graph.outputs[0], p.layouts[out], p.graph.tensors[out].shape, own);
+}
+
+}  // namespace
+
+void deal_runs(const Space& s, ir::Program& p) {
+  if (!s.machine.simt) return;
+  deal_copies(s, p);
+  if (p.threads) widen_loads(s, p);
+}
+
+}  // namespace assay::compiler
