@@ -189,6 +189,7 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
   bundle.weights = pack_weights(bundle.plan, compiled->constants);
   const Diags diags = add_kernels(bundle, *target, options);
   if (!diags.empty()) return diags;
+  for (Diag& d : notes_of_storage(bundle.graph, bundle.plan)) notes.push_back(std::move(d));
   bundle.notes.insert(bundle.notes.begin(), notes.begin(), notes.end());
   return bundle;
 }

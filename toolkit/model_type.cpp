@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "ir/element.h"
 #include "toolkit/run.h"
@@ -65,6 +66,27 @@ std::string types_of(const ir::Graph& graph) {
       out += (out.empty() ? "" : " ") + std::string(ir::name_of(t));
   }
   return out;
+}
+
+Diags notes_of_storage(const ir::Graph& graph, const ir::Plan& plan) {
+  std::map<std::string, ir::DType> narrow;  // by name
+  for (const ir::Tensor& t : graph.tensors)
+    if (t.dtype == ir::DType::f16 || t.dtype == ir::DType::bf16) narrow.emplace(t.name, t.dtype);
+  int weights = 0, between = 0;
+  std::string type;
+  for (const ir::PlanTensor& t : plan.tensors) {
+    const auto was = narrow.find(t.name);
+    if (was == narrow.end() || t.dtype != ir::DType::f32) continue;
+    ++(t.kind == ir::TensorKind::constant ? weights : between);
+    type = ir::name_of(was->second);
+  }
+  if (weights + between == 0) return {};
+  Diag note = error(
+      fmt::format("of {}, stored as f32 since that is estimated faster: {} weights, {} tensors "
+                  "between operators",
+                  type, weights, between));
+  note.severity = Severity::note;
+  return {note};
 }
 
 Diags widen(ir::Graph& graph, const hwdesc::Target& target) {

@@ -6,6 +6,7 @@
 
 #include "hwdesc/target.h"
 #include "ir/graph.h"
+#include "ir/plan.h"
 #include "support/result.h"
 
 namespace assay::toolkit {
@@ -27,5 +28,9 @@ std::string types_of(const ir::Graph& graph);
 
 // Tensors of f16 and bf16 that kernels of the target can not store become f32. A note says so.
 Diags widen(ir::Graph& graph, const hwdesc::Target& target);
+
+// A note where the plan stores what a model has in f16 or bf16 as f32, since that is estimated
+// faster.
+Diags notes_of_storage(const ir::Graph& graph, const ir::Plan& plan);
 
 }  // namespace assay::toolkit

@@ -238,14 +238,39 @@ Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profi
   return total;
 }
 
-std::string mapping_of(const ir::Program& program) {
-  const lower::KnownInstruction* known = lower::known_instruction(program.instruction);
-  if (known == nullptr) return "";
-  const ir::MatrixInstruction& i = known->computes;
+namespace {
+
+std::string fragments_of(const ir::MatrixInstruction& i) {
   std::string out = fmt::format("  instruction {}: {} x {} x {}\n", i.name, i.m, i.n, i.k);
   if (i.c.mapping.steps.empty() || i.opaque()) return out;
   return out + fmt::format("  lanes: a {}; b {}; c {}\n", ir::print(i.a.mapping),
                            ir::print(i.b.mapping), ir::print(i.c.mapping));
+}
+
+std::string threads_of(const ir::Program& p) {
+  const ir::ThreadMapping& t = *p.threads;
+  const auto axis = [&](int a) { return p.graph.nodes[0].axes[static_cast<size_t>(a)].name; };
+  std::string out = fmt::format("  threads: {} over {} and {}", ir::print(t.tasks),
+                                axis(t.row_axis), axis(t.column_axis));
+  for (size_t i = 0; i < t.widths.size(); ++i)
+    if (t.widths[i] > 1)
+      out += fmt::format("; {} of {} at once", t.widths[i], p.graph.tensors[i].name);
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string mapping_of(const ir::Program& p) {
+  const lower::KnownInstruction* known = lower::known_instruction(p.instruction);
+  std::string out = known == nullptr ? "" : fragments_of(known->computes);
+  if (p.threads) out += threads_of(p);
+  for (const ir::Staging& s : p.staging) {
+    if (!s.tasks) continue;
+    const int t = p.graph.nodes[0].reads[static_cast<size_t>(s.read)].tensor;
+    out += fmt::format("  copy of {}: {}, {} at once\n",
+                       p.graph.tensors[static_cast<size_t>(t)].name, ir::print(*s.tasks), s.width);
+  }
+  return out;
 }
 
 std::string explanation(const Estimate& estimate) { return simulator::explain(estimate); }

@@ -50,9 +50,9 @@ Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& prof
 Result<Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profile& profile,
                                 const std::string& api);
 
-// The matrix instruction of a program, and which elements each lane holds, in two lines; "": it has
-// none.
-std::string mapping_of(const ir::Program& program);
+// How a program places work, a line each: its matrix instruction and the elements of each lane, its
+// threads over two axes, who copies what; "": lanes along one axis alone.
+std::string mapping_of(const ir::Program& p);
 
 // Every term of an estimate, as text: what `--explain` prints.
 std::string explanation(const Estimate& estimate);

@@ -63,6 +63,27 @@ TEST(ModelType, NamesTheTypesOfInputsAndOutputs) {
   EXPECT_EQ(types_of(mixed), "f16 f32");
 }
 
+TEST(ModelType, SaysWhatThePlanStoresWider) {
+  const ir::Graph g = product(ir::DType::f16);
+  ir::Plan plan;
+  for (const ir::Tensor& t : g.tensors) {
+    ir::PlanTensor p;
+    p.name = t.name;
+    p.dtype = t.dtype;
+    p.kind = t.constant >= 0 ? ir::TensorKind::constant : ir::TensorKind::temporary;
+    plan.tensors.push_back(p);
+  }
+  EXPECT_TRUE(notes_of_storage(g, plan).empty());
+  for (ir::PlanTensor& t : plan.tensors)
+    if (t.kind == ir::TensorKind::constant) t.dtype = ir::DType::f32;
+  const Diags notes = notes_of_storage(g, plan);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].severity, Severity::note);
+  EXPECT_EQ(notes[0].message,
+            "of f16, stored as f32 since that is estimated faster: 1 weights, 0 tensors between "
+            "operators");
+}
+
 TEST(ModelType, WidensWhatKernelsCanNotStore) {
   hwdesc::Target target;
   target.dialect.known = true;
