@@ -52,7 +52,7 @@ class ClosedForm {
     count_anchor();
     count_output();
     count_epilogue();
-    count_iterations();
+    out_.iterations += iterations_of(p_, nest_);
     return out_;
   }
 
@@ -320,7 +320,7 @@ class ClosedForm {
     const ir::Read& r = anchor_.reads[static_cast<size_t>(s.read)];
     const int place = lower::staging_place(p_, nest_, s);
     if (s.tasks) {
-      const double runs = passes_of(place) * static_cast<double>(lower::runs_of(s));
+      const double runs = passes_of(p_, nest_, place) * static_cast<double>(lower::runs_of(s));
       out_.buffers[static_cast<size_t>(buffer_of_[static_cast<size_t>(r.tensor)])].run_loads +=
           runs;
       out_.buffers[static_cast<size_t>(buffer)].run_stores += runs;
@@ -351,42 +351,12 @@ class ClosedForm {
     (contiguous ? copy.vector_stores : copy.scattered_lanes) += contiguous ? n : elements;
   }
 
-  // How often waves pass a place of the nest.
-  double passes_of(int place) const {
-    std::vector<double> positions(anchor_.axes.size(), 1);
-    for (size_t i = 0; i < nest_.loops.size(); ++i) {
-      const lower::Loop& l = nest_.loops[i];
-      if (!l.is_sequential() || static_cast<int>(i) <= place)
-        positions[static_cast<size_t>(l.axis)] =
-            static_cast<double>(ir::tile_count(p_, l.level, l.axis));
-    }
-    double n = 1;
-    for (size_t a = 0; a < positions.size(); ++a) {
-      const int64_t waves = p_.workers.empty() ? 1 : p_.workers[a];
-      n *= waves > 1 ? static_cast<double>(ir::tile_count(p_, 0, static_cast<int>(a)) * waves)
-                     : positions[a];
-    }
-    return n;
-  }
-
   // A barrier of the group's waves before and after the copies at one place of the nest.
   void count_barriers() {
     if (std::none_of(p_.workers.begin(), p_.workers.end(), [](int64_t n) { return n > 1; })) return;
     std::set<int> places;
     for (const ir::Staging& s : p_.staging) places.insert(lower::staging_place(p_, nest_, s));
-    for (const int place : places) out_.barriers += 2 * passes_of(place);
-  }
-
-  void count_iterations() {
-    std::vector<double> positions(anchor_.axes.size(), 1);
-    for (size_t i = 0; i < nest_.loops.size(); ++i) {
-      const lower::Loop& l = nest_.loops[i];
-      const auto a = static_cast<size_t>(l.axis);
-      positions[a] = static_cast<double>(ir::tile_count(p_, l.level, l.axis));
-      double n = 1;
-      for (double x : positions) n *= x;
-      if (l.is_sequential()) out_.iterations += n;
-    }
+    for (const int place : places) out_.barriers += 2 * passes_of(p_, nest_, place);
   }
 
   const ir::Program& p_;

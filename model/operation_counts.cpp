@@ -62,4 +62,34 @@ double copied_along(const ir::Program& p, const ir::Staging& s, size_t dim, int6
   return sum;
 }
 
+double passes_of(const ir::Program& p, const lower::Nest& nest, int place) {
+  std::vector<double> positions(p.graph.nodes[0].axes.size(), 1);
+  for (size_t i = 0; i < nest.loops.size(); ++i) {
+    const lower::Loop& l = nest.loops[i];
+    if (!l.is_sequential() || static_cast<int>(i) <= place)
+      positions[static_cast<size_t>(l.axis)] =
+          static_cast<double>(ir::tile_count(p, l.level, l.axis));
+  }
+  double n = 1;
+  for (size_t a = 0; a < positions.size(); ++a) {
+    const int64_t waves = p.workers.empty() ? 1 : p.workers[a];
+    n *= waves > 1 ? static_cast<double>(ir::tile_count(p, 0, static_cast<int>(a)) * waves)
+                   : positions[a];
+  }
+  return n;
+}
+
+double iterations_of(const ir::Program& p, const lower::Nest& nest) {
+  std::vector<double> positions(p.graph.nodes[0].axes.size(), 1);
+  double sum = 0;
+  for (const lower::Loop& l : nest.loops) {
+    positions[static_cast<size_t>(l.axis)] =
+        static_cast<double>(ir::tile_count(p, l.level, l.axis));
+    double n = 1;
+    for (const double x : positions) n *= x;
+    if (l.is_sequential()) sum += n;
+  }
+  return sum;
+}
+
 }  // namespace assay::model

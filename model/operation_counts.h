@@ -5,6 +5,7 @@
 
 #include "ir/program.h"
 #include "lower/count.h"
+#include "lower/nest.h"
 
 namespace assay::model {
 
@@ -17,5 +18,11 @@ void count_arguments(const ir::Scalar& e, double times, lower::Counts& out);
 // Sum over all regions of the copied extent along one dimension, clipped to the tensor; in vectors
 // of w. Pre: the axes of a dimension occur in no other (matmul, convolution).
 double copied_along(const ir::Program& p, const ir::Staging& s, size_t dim, int64_t w);
+
+// How often the waves of all groups pass a place of the nest (the loop it follows; -1: before all).
+double passes_of(const ir::Program& p, const lower::Nest& nest, int place);
+
+// Iterations of all loops of the nest.
+double iterations_of(const ir::Program& p, const lower::Nest& nest);
 
 }  // namespace assay::model

@@ -115,7 +115,7 @@ std::optional<ir::Layout> tile_layout(const Space& s, const Choice& c, const ir:
 }
 
 // Rows along the lanes. Those of a copy that transposes end with an element that is not used: its
-// stores, a row apart, then fall into different banks.
+// stores, at a distance of a row, then fall into different banks.
 ir::Layout rows_along(const Space& s, const ir::Read& r, int dim) {
   const int rank = static_cast<int>(r.index.size());
   ir::Layout out;

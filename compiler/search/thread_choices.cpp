@@ -40,7 +40,7 @@ struct Tile {  // threads of a group, and elements of a thread
   int threads_m, threads_n, rows, columns;
 };
 
-// A thread's columns lie together as far as one load brings them.
+// A thread's columns lie together in runs that one load brings.
 ir::TaskMapping tasks_of(const Tile& t) {
   using Kind = ir::MappingStep::Kind;
   constexpr int kTogether = 4;

@@ -51,8 +51,8 @@ class Translator {
   int tests_of(const std::vector<ir::Condition>& conditions);
   bool on_lane(const std::vector<ir::Condition>& conditions) const;
 
-  // Op::stride of threads a step apart that have `numbers` elements each: 1 where they lie one
-  // after the other.
+  // Op::stride of threads whose runs of `numbers` elements begin at this distance: 1 where they lie
+  // one after the other.
   static int64_t step_in_runs(int64_t step, int numbers) {
     return step == numbers ? 1 : numbers > 1 && step == 1 ? 2 : step;
   }

@@ -271,31 +271,6 @@ void Registers::part(const Op& op, Mask mask) {
   });
 }
 
-void Registers::deal(const Op& op, Mask mask) {
-  const DealtFragment& d = code_.dealt[static_cast<size_t>(op.matrix)];
-  const ir::Fragment& f = d.fragment;
-  const ir::TaskMapping& runs = d.by_row ? f.by_row : f.by_column;
-  const int lanes = f.mapping.workers(), columns = f.mapping.cols(), n = op.numbers;
-  std::vector<double> matrix(static_cast<size_t>(f.mapping.rows()) * static_cast<size_t>(columns));
-  for (const int r : d.regs) spread(r);
-  for (int first = 0; first + lanes <= op.lanes; first += lanes) {
-    if (mask != nullptr && mask[first] == 0) continue;
-    for (int l = 0; l < runs.workers(); ++l) {
-      const ir::Task t = runs.task(l, 0);
-      for (int i = 0; i < n; ++i) {
-        const int row = d.by_row ? t.row : t.row * n + i, column = d.by_row ? t.col * n + i : t.col;
-        matrix[static_cast<size_t>(row * columns + column)] =
-            uniform(op.a) ? value(op.a, 0) : value(op.a, (first + l) * n + i);
-      }
-    }
-    const std::vector<double> all = ir::registers_of(f, matrix);
-    for (size_t r = 0; r < d.regs.size(); ++r)
-      for (int l = 0; l < lanes; ++l)
-        set_value(d.regs[r], first + l,
-                  all[r * static_cast<size_t>(lanes) + static_cast<size_t>(l)]);
-  }
-}
-
 void Registers::copy(const Op& op, Mask mask) {
   if (op.a == op.dst) return;
   with_storage(op.dtype, [&](auto t) {
