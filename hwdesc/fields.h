@@ -106,7 +106,10 @@ void fields(V& v, Is<Execution> auto& x) {
 
 template <class V>
 void fields(V& v, Is<ComputeOp> auto& x) {
-  v("op", x.op, "fma, add, mul, div, sqrt, exp, load, store, ...", Need::required);
+  v("op", x.op,
+    "fma, add, mul, div, sqrt, exp, ...; convert_load, convert_splat, convert_store: what a load, "
+    "a broadcast load or a store converts, from or to f32; with _i32 from or to i32",
+    Need::required);
   v("dtype", x.dtype, "element type: f32, f16, ...", Need::required);
   v("mode", x.mode, "lane mode of this entry; else every mode without an entry of its own",
     Need::optional);

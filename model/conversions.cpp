@@ -35,14 +35,19 @@ ir::DType type_of_buffer(const ir::Program& p, size_t buffer) {
   return ir::accumulation_of(type(p.graph.outputs[0]));
 }
 
-namespace {
-
-// Of one load or store: from 8 bits to f32 by way of i32.
-double conversions_between(ir::DType stored, ir::DType computed) {
+double conversion_operations(const Machine& m, Access access, ir::DType stored,
+                             ir::DType computed) {
   if (stored == computed) return 0;
+  for (const ConversionCost& c : m.conversions)
+    if (c.access == access && c.stored == stored && c.computed == computed)
+      return c.additions.value;
+  if (access == Access::splat) return conversion_operations(m, Access::load, stored, computed);
+  // From 8 bits to f32 by way of i32.
   const bool bytes = stored == ir::DType::i8 || stored == ir::DType::u8;
   return bytes && computed == ir::DType::f32 ? 2 : 1;
 }
+
+namespace {
 
 // The type that a tensor's elements are read as: that of the first node which reads it, or of the
 // copy that does.
@@ -57,7 +62,7 @@ ir::DType read_as(const ir::Program& p, int tensor) {
 
 }  // namespace
 
-lower::Counts with_conversions(const ir::Program& p, lower::Counts counts) {
+lower::Counts with_conversions(const ir::Program& p, const Machine& m, lower::Counts counts) {
   const std::vector<int> arguments = ir::arguments_of(p);
   const ir::DType anchored = ir::computed_in(p.graph, p.graph.nodes[0]),
                   result = ir::computed_in(p.graph, p.graph.nodes.back());
@@ -67,12 +72,13 @@ lower::Counts with_conversions(const ir::Program& p, lower::Counts counts) {
     const ir::DType type = type_of_buffer(p, b);
     if (is_multiplied(p, b)) continue;
     const lower::AccessCount& a = counts.buffers[b];
-    const double lanes = p.vector_width,
-                 loads = a.vector_loads + a.splats + a.gathered_lanes / lanes,
+    const double lanes = p.vector_width, loads = a.vector_loads + a.gathered_lanes / lanes,
                  stores = a.vector_stores + a.scattered_lanes / lanes;
     const bool copied = b >= arguments.size();
-    all += loads * conversions_between(type, copied ? anchored : read_as(p, arguments[b]));
-    if (!copied) all += stores * conversions_between(type, result);
+    const ir::DType read = copied ? anchored : read_as(p, arguments[b]);
+    all += loads * conversion_operations(m, Access::load, type, read) +
+           a.splats * conversion_operations(m, Access::splat, type, read);
+    if (!copied) all += stores * conversion_operations(m, Access::store, type, result);
   }
   counts.simple += all;
   return counts;

@@ -98,6 +98,15 @@ struct TypeRate {
   Quantity energy;         // J of a multiply-add; 0: not known
 };
 
+// What loads and stores of elements of one type take to convert them, in additions of f32. Elements
+// that are loaded for all lanes may be converted before they are.
+enum class Access { load, splat, store };
+struct ConversionCost {
+  Access access = Access::load;
+  ir::DType stored = ir::DType::f32, computed = ir::DType::f32;
+  Quantity additions;  // of a vector, or of an element for all its lanes
+};
+
 struct Machine {
   std::string profile;
   bool simt = false;
@@ -158,6 +167,7 @@ struct Machine {
   // known.
   Quantity cold_code, uncached_code;
   std::vector<TypeRate> types;
+  std::vector<ConversionCost> conversions;  // that are known
   std::vector<MatrixRate> instructions;
   // Instructions that the profile names and nobody described, so that nothing can use them.
   std::vector<std::string> undescribed;

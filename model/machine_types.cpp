@@ -1,6 +1,9 @@
 // Rates by element type, matrix instructions, registers of threads, launches by kind.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "lower/instruction.h"
 #include "model/resolving.h"
@@ -26,6 +29,7 @@ class TypesResolver : Resolving {
       if (l.banks.width.known()) m_.bank_width = l.banks.width.value->v;
     }
     for (const hwdesc::ComputeOp& c : p_.compute) resolve_type(c);
+    for (const hwdesc::ComputeOp& c : p_.compute) resolve_conversion(c);
     if (product_rate(m_, ir::DType::i32, "") <= 0) resolve_whole_numbers();
     for (const hwdesc::Instruction& i : p_.instructions) resolve_instruction(i, described);
     m_.eager_launch = launch(api_.launch.eager, "eager");
@@ -76,6 +80,29 @@ class TypesResolver : Resolving {
       m_.types.push_back(std::move(rate));
       return;
     }
+  }
+
+  // convert_load.f16 and the like: a vector's time on their pipe over that of an addition.
+  void resolve_conversion(const hwdesc::ComputeOp& c) {
+    constexpr std::array<std::pair<const char*, Access>, 3> kAccesses = {
+        {{"convert_load", Access::load},
+         {"convert_splat", Access::splat},
+         {"convert_store", Access::store}}};
+    const auto stored = ir::parse_dtype(c.dtype);
+    if (!stored || !c.slots.known() || !c.mode.empty()) return;
+    for (const auto& [name, access] : kAccesses)
+      for (const hwdesc::Pipe& pipe : p_.pipes) {
+        const bool whole = c.op == std::string(name) + "_i32";
+        if ((c.op != name && !whole) || pipe.name != c.pipe || !pipe.rate.known()) continue;
+        const hwdesc::Rate& r = *pipe.rate.value;
+        const double slots = r.v * ticks(r.clock) * per_unit(pipe.per),
+                     own = slots / (m_.native_width * c.slots.value->v);
+        m_.conversions.push_back({access,
+                                  *stored,
+                                  whole ? ir::DType::i32 : ir::DType::f32,
+                                  {m_.alu_rate.value / own, spread_of(c.slots), false,
+                                   "compute." + c.op + "." + c.dtype}});
+      }
   }
 
   // Lanes without a multiply-add of i32 multiply, then add.

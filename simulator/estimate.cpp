@@ -32,7 +32,7 @@ Estimator::Estimator(const ir::Program& p, const Machine& m, const CacheState& b
       slp_lanes_(model::slp_lanes(p, m.slp_lanes)),
       width_(p.vector_width * slp_lanes_),
       counts_(model::with_slp(
-          p, model::with_conversions(p, counts != nullptr ? *counts : model::closed_form(p)),
+          p, model::with_conversions(p, m, counts != nullptr ? *counts : model::closed_form(p)),
           slp_lanes_)),
       share_(busiest_share(p, m)),
       pipes_(m, width_, share_, model::seconds_of_instruction(m, p.instruction),

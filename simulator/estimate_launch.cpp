@@ -132,7 +132,7 @@ model::Estimate estimate_launch(const ir::Program& p, const model::Machine& m,
                                 const lower::Counts& counts, TermDetail detail) {
   return LaunchEstimate(p, m, detail)
       .run(before, where,
-           model::with_merged_loads(p, m.merged_loads, model::with_conversions(p, counts)));
+           model::with_merged_loads(p, m.merged_loads, model::with_conversions(p, m, counts)));
 }
 
 double registers_per_group(const ir::Program& p) {
@@ -143,7 +143,7 @@ double at_least(const ir::Program& p, const model::Machine& m) {
   if (!m.simt || p.threads) return 0;
   return LaunchEstimate(p, m, TermDetail::none)
       .at_least(model::with_merged_loads(p, m.merged_loads,
-                                         model::with_conversions(p, model::closed_form(p))));
+                                         model::with_conversions(p, m, model::closed_form(p))));
 }
 
 }  // namespace assay::simulator

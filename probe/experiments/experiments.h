@@ -66,6 +66,9 @@ void run_sustained(Session& s);
 void run_forms(Session& s);
 void run_types(Session& s);
 
+// Loads and stores that convert (conversions.cpp).
+void run_conversions(Session& s);
+
 // Matrix instructions (matrix.cpp).
 void run_matrix(Session& s);
 

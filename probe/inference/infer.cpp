@@ -43,6 +43,7 @@ Result<hwdesc::Profile> infer(const Observations& raw) {
   infer_compute(all, known, p);
   add_straddling(all, known, p);
   infer_types(all, known, p);
+  infer_conversions(all, known, p);
   infer_forms(all, p);
   infer_matrix(all, known, p);
   infer_atomics(all, known, p);

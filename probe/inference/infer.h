@@ -20,6 +20,8 @@ void infer_machine(const Observations& all, const Known& known, hwdesc::Profile&
 void infer_compute(const Observations& all, const Known& known, hwdesc::Profile& to);
 // operations on other types than f32;
 void infer_types(const Observations& all, const Known& known, hwdesc::Profile& to);
+// loads and stores that convert;
+void infer_conversions(const Observations& all, const Known& known, hwdesc::Profile& to);
 // the fastest form of each operation;
 void infer_forms(const Observations& all, hwdesc::Profile& to);
 // matrix instructions;

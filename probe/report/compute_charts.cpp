@@ -30,6 +30,11 @@ std::vector<ChartRow> compute_charts() {
               "The same for 64-bit floats, integers, narrow types and 1 / sqrt. Of pairs "
               "(fma+...) every other step is a multiply-add of f32."),
           duration_chart(
+              "Accesses that convert", {"conversions", ""}, {"", {}, ""},
+              log_axis("time of one access", Kind::seconds),
+              "Loads, elements for all lanes and stores in the first cache: type in memory, type "
+              "in registers. Those of f32 f32 convert nothing."),
+          duration_chart(
               "Atomic additions", {"atomics", ""}, {"groups", active_groups},
               log_axis("time of an addition", Kind::seconds),
               "same: all lanes add to one address; distinct: each lane to its own; chain: the "

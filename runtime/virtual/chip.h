@@ -40,6 +40,13 @@ struct TypedCost {
   OpCost cost;  // slots per element, as the profile counts them
 };
 
+struct ConversionCost {  // of a load or store, beside the access itself
+  std::string access;    // load, splat, store
+  ir::DType stored = ir::DType::f32, computed = ir::DType::f32;
+  int pipe = -1;
+  double slots = 0;  // per element
+};
+
 struct MatrixCost {
   std::string name;    // of the instruction
   double rate = 1;     // multiply-adds per tick of one partition
@@ -48,10 +55,11 @@ struct MatrixCost {
 
 struct Mode {  // a width of vectors, or of waves
   int width = 1;
-  double issue = 1;                 // instructions per tick, of a partition
-  std::vector<double> instruction;  // ticks that a slot of every lane occupies each pipe
-  std::array<OpCost, kOps> ops{};   // of f32
-  std::vector<TypedCost> typed;     // of other types, if the profile has them
+  double issue = 1;                         // instructions per tick, of a partition
+  std::vector<double> instruction;          // ticks that a slot of every lane occupies each pipe
+  std::array<OpCost, kOps> ops{};           // of f32
+  std::vector<TypedCost> typed;             // of other types, if the profile has them
+  std::vector<ConversionCost> conversions;  // that take time
   double gather_slots = 0,
          scatter_slots = 0;  // per lane of a gather or scatter; 0: an instruction each
 };

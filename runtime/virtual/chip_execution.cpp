@@ -44,6 +44,8 @@ constexpr Named kNamed[] = {{ValueOp::fma, "fma", "fma"},
 constexpr ir::DType kTyped[] = {ir::DType::f64, ir::DType::i32,  ir::DType::i64,
                                 ir::DType::f16, ir::DType::bf16, ir::DType::i8};
 
+constexpr std::string_view kConvert = "convert_", kOfWhole = "_i32";
+
 const ComputeOp* find(const Profile& p, const std::string& op, const std::string& mode,
                       std::string_view dtype = "f32") {
   const ComputeOp* any = nullptr;
@@ -71,6 +73,7 @@ class ModeReader {
     for (const ValueOp op : {ValueOp::neg, ValueOp::abs})
       m.ops[static_cast<size_t>(op)] = {-1, 1, 1};
     read_typed(m);
+    read_conversions(m);
     m.gather_slots = slots_per_lane("gather");
     m.scatter_slots = slots_per_lane("scatter");
     return m;
@@ -85,6 +88,19 @@ class ModeReader {
                              t,
                              {pipe_of(c->pipe), value_or(c->slots, 1),
                               r_.span(c->latency, {defaults::kFmaLatency, 0}).at(chip_.clock)}});
+  }
+
+  // convert_load.f16 and the like; to and from whole numbers convert_load_i32.
+  void read_conversions(Mode& m) const {
+    for (const ComputeOp& c : r_.p.compute) {
+      const auto stored = ir::parse_dtype(c.dtype);
+      if (!c.op.starts_with(kConvert) || !stored || !c.slots.known()) continue;
+      const bool whole = c.op.ends_with(kOfWhole);
+      const size_t behind = whole ? kOfWhole.size() : 0;
+      m.conversions.push_back({c.op.substr(kConvert.size(), c.op.size() - kConvert.size() - behind),
+                               *stored, whole ? ir::DType::i32 : ir::DType::f32, pipe_of(c.pipe),
+                               c.slots.value->v});
+    }
   }
 
   // A narrow vector occupies a pipe as long as a full one, unless its mode has rates of its own.
@@ -182,7 +198,8 @@ void read_types(const Profile& p, Chip& to) {
   for (const ir::DType t : {ir::DType::f16, ir::DType::bf16, ir::DType::i8}) {
     const std::string name(ir::name_of(t));
     const bool has = std::any_of(p.compute.begin(), p.compute.end(), [&](const ComputeOp& c) {
-      return c.dtype == name && c.op != "dot" && (c.slots.known() || c.latency.known());
+      return c.dtype == name && c.op != "dot" && !c.op.starts_with(kConvert) &&
+             (c.slots.known() || c.latency.known());
     });
     if (has) to.types.push_back(name);
     if (has && t != ir::DType::i8 && to.threads) to.types.push_back(name + "x2");

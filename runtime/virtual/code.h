@@ -86,6 +86,8 @@ struct Op {
   int joined = 1;     // loads that are merged into one instruction
   double issues = 0;  // instructions
   double busy = 0, latency = 0;
+  int converts_on = -1;   // a load or store that converts: the pipe,
+  double converting = 0;  // and the ticks that it occupies it
 };
 
 struct Loop {

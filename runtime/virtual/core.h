@@ -58,6 +58,13 @@ class Core {  // invariant: one stream of operations on a unit; time never goes 
     time_ = std::max(time_, passed);  // a wave continues once its access is issued
     return passed;
   }
+  // Occupies another pipe than the operation's own, from `ready` on. Returns when it is done.
+  double convert(const Op& op, double ready) {
+    if (op.converts_on < 0) return ready;
+    return take_pipe(static_cast<size_t>(op.converts_on), op.converting,
+                     exclusive_ ? dispatched_ : ready, ready) +
+           op.converting;
+  }
   void end(double done) {
     ++operations_;
     if (!exclusive_) {

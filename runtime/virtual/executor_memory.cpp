@@ -258,7 +258,7 @@ void Executor::load(const Op& op) {
   zeros_.clear();
   if (!positions(op)) return;
   const double start = core_.begin(op, std::max({ready(op.a), ready(op.b), index_ready_}));
-  const double done = access(op, AccessKind::read, start);
+  const double done = core_.convert(op, access(op, AccessKind::read, start));
   set_ready(op.dst, done);
   core_.end(done);
   if (!op.needed) return;
@@ -271,7 +271,7 @@ void Executor::store(const Op& op) {
   const double start = core_.begin(op, std::max(ready(op.a), index_ready_));
   const AccessKind kind =
       op.hint == ir::CacheHint::none ? AccessKind::write : AccessKind::stream_write;
-  core_.end(access(op, kind, start));
+  core_.end(access(op, kind, core_.convert(op, start)));
   transfer_values(op, true);
 }
 

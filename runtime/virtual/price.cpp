@@ -31,9 +31,11 @@ class Pricer {
       case OpKind::load:
       case OpKind::indirect:
       case OpKind::locate:
-        return access(op, load_, mode(op).gather_slots);
+        access(op, load_, mode(op).gather_slots);
+        return convert(op, !chip_.threads && op.count > 1 && op.stride == 0 ? "splat" : "load");
       case OpKind::store:
-        return access(op, store_, mode(op).scatter_slots);
+        access(op, store_, mode(op).scatter_slots);
+        return convert(op, "store");
       case OpKind::atomic:
         return atomic(op);
       case OpKind::next:
@@ -190,6 +192,19 @@ class Pricer {
       op.busy = op.count * slots_per_lane * busy(m, at) / m.width;
     else
       op.busy = op.count * busy(m, at);
+  }
+
+  // Vectors of the computed type occupy the pipe beside the access, and take an issue slot.
+  void convert(Op& op, std::string_view access) const {
+    if (op.numbers > 1) return;  // several numbers in one value, as they are
+    const ir::DType stored = code_.buffers[static_cast<size_t>(op.buffer)].dtype;
+    const Mode& m = mode(op);
+    for (const ConversionCost& c : m.conversions)
+      if (c.access == access && c.stored == stored && c.computed == op.dtype) {
+        op.converts_on = c.pipe;
+        op.converting = instructions(op) * c.slots * busy(m, c.pipe);
+        op.issues += issues(m, instructions(op));
+      }
   }
 
   // Is it a load of group memory whose consecutive steps in the unrolled loop read neighbouring
