@@ -53,7 +53,8 @@ const std::vector<Row>& house() {
           "task_mapping.h", "text_matrix.h"}},
         {"lower",
          base,
-         {"count.h", "early_loads.h", "instruction.h", "legal.h", "lower.h", "nest.h"}},
+         {"count.h", "early_loads.h", "fragment_runs.h", "instruction.h", "legal.h", "lower.h",
+          "mapped_copy.h", "nest.h"}},
         // The prediction wing.
         {"model",
          base + Words{"lower"},
