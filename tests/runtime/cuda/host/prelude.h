@@ -25,6 +25,12 @@ constexpr const char* kPrelude = R"cpp(
   struct int4 {
     int x, y, z, w;
   };
+  struct __attribute__((may_alias)) uint2 {
+    unsigned x, y;
+  };
+  struct __attribute__((may_alias)) uint4 {
+    unsigned x, y, z, w;
+  };
   template <class V>
   V tex2D(unsigned long long t, float x, float y) {
     V v;
