@@ -35,7 +35,7 @@ constexpr auto kExperiments = std::to_array<Experiment>({
      run_operations, 2},
     {"types", "compute", "fma", "throughput and latency of other element types", 1.5, 1,
      "op_*_*_#_# op_*_*_*_#_# op_dot_#_#", run_types},
-    {"conversions", "compute", "fma", "loads and stores that convert", 0.6, 1, "", run_conversions},
+    {"conversions", "compute", "fma", "loads and stores that convert", 0.6, 2, "", run_conversions},
     {"matrix", "compute", "fma", "throughput and latency of matrix instructions", 0.8, 1,
      "matrix_**", run_matrix},
     {"sharing", "memory", "knees cyclic_scan", "private or shared caches", 2.0, 0,

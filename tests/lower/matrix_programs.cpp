@@ -209,11 +209,12 @@ void draw_tiles(ir::Program& p, const lower::MatrixProduct& product, bool waves,
     p.staging.push_back(
         {r, 1, draw_layout(anchor.reads[static_cast<size_t>(r)], product.k, neighbours(f), rng)});
     ir::Layout& copy = p.staging.back().layout;
-    if (waves && !ir::is_padded(copy) && pick(rng, {0, 1}) == 1) {
+    if (!waves || product.instruction.opaque()) continue;
+    if (!ir::is_padded(copy) && pick(rng, {0, 1}) == 1) {
       copy.pad.resize(anchor.reads[static_cast<size_t>(r)].index.size());
       copy.pad[static_cast<size_t>(copy.dims.back().dim)].after = pick(rng, {1, 8, 16});
     }
-    if (waves) draw_tasks(p, p.staging.back(), rng);
+    draw_tasks(p, p.staging.back(), rng);
   }
 }
 
