@@ -173,11 +173,10 @@ void Interpreter::run(const ir::LoadFragment& s) {
   const int n = ir::run_elements(f, s.by_row), columns = f.mapping.cols();
   std::vector<double> matrix(static_cast<size_t>(f.mapping.rows()) * static_cast<size_t>(columns));
   for (int lane = 0; lane < runs.workers(); ++lane) {
-    const ir::Task t = runs.task(lane, 0);
     const int64_t at = begin_of_run(s.index, lane, n);
     for (int i = 0; i < n; ++i) {
-      const int row = s.by_row ? t.row : t.row * n + i, column = s.by_row ? t.col * n + i : t.col;
-      matrix[static_cast<size_t>(row * columns + column)] =
+      const ir::Task t = ir::element_of_run(f, s.by_row, lane, i);
+      matrix[static_cast<size_t>(t.row * columns + t.col)] =
           element(s.id, at + i, "load from", &s.index);
     }
   }

@@ -87,6 +87,12 @@ int run_elements(const Fragment& f, bool rows) {
   return rows ? f.mapping.cols() / runs.cols() : f.mapping.rows() / runs.rows();
 }
 
+Task element_of_run(const Fragment& f, bool rows, int lane, int i) {
+  const int n = run_elements(f, rows);
+  const Task t = (rows ? f.by_row : f.by_column).task(lane, 0);
+  return rows ? Task{t.row, t.col * n + i} : Task{t.row * n + i, t.col};
+}
+
 std::vector<double> registers_of(const Fragment& f, const std::vector<double>& matrix) {
   Matrix m{f.mapping.cols(), matrix};
   return scatter(f, std::move(m));

@@ -50,6 +50,9 @@ struct Fragment {
 // Elements of such a run; 0: there are none. `rows`: it lies along a row.
 int run_elements(const Fragment& f, bool rows);
 
+// Element `i` of the run that a lane names.
+Task element_of_run(const Fragment& f, bool rows, int lane, int i);
+
 // The registers of a fragment, all lanes of one after the other, that hold this matrix, row by row.
 std::vector<double> registers_of(const Fragment& f, const std::vector<double>& matrix);
 

@@ -9,6 +9,9 @@
 namespace assay::ir {
 namespace {
 
+// Elements of the innermost dimension that lie together; 0: all, as gcd takes it.
+int64_t block_of(const Layout& l) { return l.dims.back().div == 1 ? l.dims.back().mod : 1; }
+
 class ThreadVerifier {
  public:
   explicit ThreadVerifier(const Program& p)
@@ -103,26 +106,10 @@ class ThreadVerifier {
     check_width(what, s.width, std::gcd(together, int64_t{neighbours_in_row(*s.tasks)}));
   }
 
-  // Elements of the innermost dimension that lie together; 0: all, as gcd takes it.
-  static int64_t block_of(const Layout& l) {
-    return l.dims.back().div == 1 ? l.dims.back().mod : 1;
-  }
-
   void check_width(const std::string& what, int width, int64_t together) {
     if (width < 1 || together % width != 0)
       fail(fmt::format("{}: width {}, where a thread has {} neighbours in memory", what, width,
                        together));
-  }
-
-  // Elements that a thread has together of what lies at `index`.
-  int64_t together(const Layout& layout, std::span<const Index> index) const {
-    if (layout.dims.empty()) return 1;
-    const std::optional<int> axis = variable_of(index[static_cast<size_t>(layout.dims.back().dim)]);
-    if (!axis) return 1;
-    const int64_t own = *axis == t_.row_axis      ? neighbours_in_column(t_.tasks)
-                        : *axis == t_.column_axis ? neighbours_in_row(t_.tasks)
-                                                  : extent(*axis);
-    return std::gcd(own, block_of(layout));
   }
 
   void check_widths() {
@@ -132,9 +119,9 @@ class ThreadVerifier {
       const auto staged = std::find_if(p_.staging.begin(), p_.staging.end(), [&](const Staging& s) {
         return s.read == static_cast<int>(r);
       });
-      check_width(
-          "loads of " + tensor(read.tensor).name, t_.widths[t],
-          together(staged == p_.staging.end() ? p_.layouts[t] : staged->layout, read.index));
+      check_width("loads of " + tensor(read.tensor).name, t_.widths[t],
+                  neighbours_of_thread(
+                      p_, staged == p_.staging.end() ? p_.layouts[t] : staged->layout, read.index));
     }
     for (int t = 0; t < static_cast<int>(t_.widths.size()); ++t)
       if (t_.widths[static_cast<size_t>(t)] != 1 && t != p_.graph.outputs[0] &&
@@ -145,7 +132,7 @@ class ThreadVerifier {
     for (int d = 0; d < spatial_count(p_.graph, anchor_); ++d) own.push_back(variable(d));
     const auto out = static_cast<size_t>(p_.graph.outputs[0]);
     check_width("stores of " + tensor(p_.graph.outputs[0]).name, t_.widths[out],
-                together(p_.layouts[out], own));
+                neighbours_of_thread(p_, p_.layouts[out], own));
   }
 
   const Program& p_;
@@ -156,6 +143,17 @@ class ThreadVerifier {
 };
 
 }  // namespace
+
+int64_t neighbours_of_thread(const Program& p, const Layout& layout, std::span<const Index> index) {
+  if (layout.dims.empty()) return 1;
+  const std::optional<int> axis = variable_of(index[static_cast<size_t>(layout.dims.back().dim)]);
+  if (!axis) return 1;
+  const ThreadMapping& t = *p.threads;
+  const int64_t own = *axis == t.row_axis      ? neighbours_in_column(t.tasks)
+                      : *axis == t.column_axis ? neighbours_in_row(t.tasks)
+                                               : p.tiles.back().extent[static_cast<size_t>(*axis)];
+  return std::gcd(own, block_of(layout));
+}
 
 Diags thread_faults(const Program& p) {
   if (p.threads) return ThreadVerifier(p).run();

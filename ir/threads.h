@@ -1,5 +1,7 @@
-// What a mapping of a group's threads must fit. Internal to ir/.
+// What a mapping of a group's threads must fit.
 #pragma once
+
+#include <span>
 
 #include "ir/program.h"
 
@@ -10,5 +12,9 @@ namespace assay::ir {
 // `Program::threads`, a copy's mapping deals each element to one thread; lower's `legal` checks its
 // tile. Pre: the rest of `p` verifies.
 Diags thread_faults(const Program& p);
+
+// Elements that a thread has together of what lies in this layout, at an index over the axes. Pre:
+// the program has threads.
+int64_t neighbours_of_thread(const Program& p, const Layout& layout, std::span<const Index> index);
 
 }  // namespace assay::ir

@@ -125,10 +125,10 @@ double wave_load_cycles(const ir::Program& p, int read, const WaveShape& shape) 
   const auto bank = static_cast<int64_t>(shape.bank_width);
   std::vector<int64_t> words;  // of one run after the other
   for (int l = 0; l < runs.workers(); ++l) {
-    const ir::Task t = runs.task(l, 0);
+    const ir::Task t = ir::element_of_run(side.fragment, *by_row, l, 0);
     std::vector<int64_t> position(p.graph.nodes[0].axes.size(), 0);
-    position[static_cast<size_t>(side.rows)] = *by_row ? t.row : t.row * n;
-    position[static_cast<size_t>(side.columns)] = *by_row ? t.col * n : t.col;
+    position[static_cast<size_t>(side.rows)] = t.row;
+    position[static_cast<size_t>(side.columns)] = t.col;
     for (int64_t w = 0; w < std::max<int64_t>(1, n * s.bytes / bank); ++w)
       words.push_back(byte_at(s, position) / bank + w);
   }

@@ -82,7 +82,7 @@ Diags notes_of_storage(const ir::Graph& graph, const ir::Plan& plan) {
   }
   if (weights + between == 0) return {};
   Diag note = error(
-      fmt::format("of {}, stored as f32 since that is estimated faster: {} weights, {} tensors "
+      fmt::format("stored as f32 instead of {}, which is estimated faster: {} weights, {} tensors "
                   "between operators",
                   type, weights, between));
   note.severity = Severity::note;

@@ -1,11 +1,12 @@
 // Who copies what, and how many neighbours a thread moves at once.
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <utility>
 
 #include "compiler/search/space.h"
+#include "ir/kernel.h"
+#include "ir/threads.h"
 #include "lower/mapped_copy.h"
 #include "lower/nest.h"
 
@@ -32,27 +33,16 @@ void deal_copies(const Space& s, ir::Program& p) {
   }
 }
 
-// Neighbours that a thread has of what is stored in this layout, at an index over the axes.
-int run_of_thread(const ir::Program& p, const ir::Layout& layout, std::span<const int64_t> shape,
-                  std::span<const ir::Index> index, ir::DType type) {
-  if (layout.dims.empty()) return 1;
-  const std::optional<int> axis =
-      ir::variable_of(index[static_cast<size_t>(layout.dims.back().dim)]);
-  if (!axis) return 1;
-  const ir::ThreadMapping& t = *p.threads;
-  const int64_t own = *axis == t.row_axis      ? ir::neighbours_in_column(t.tasks)
-                      : *axis == t.column_axis ? ir::neighbours_in_row(t.tasks)
-                                               : p.tiles.back().extent[static_cast<size_t>(*axis)];
-  const int64_t most = ir::kWidestRun / ir::bytes_of(type);
-  return static_cast<int>(std::gcd(most, std::gcd(own, ir::physical_shape(layout, shape).back())));
-}
-
 void widen_loads(const Space& s, ir::Program& p) {
   p.threads->widths.assign(p.graph.tensors.size(), 1);
   const auto set = [&](int tensor, const ir::Layout& layout, std::span<const int64_t> shape,
                        std::span<const ir::Index> index) {
     const auto t = static_cast<size_t>(tensor);
-    p.threads->widths[t] = run_of_thread(p, layout, shape, index, p.graph.tensors[t].dtype);
+    // Runs begin at multiples of their length, so that rows are multiples of it as well.
+    const int64_t most = ir::kWidestRun / ir::bytes_of(p.graph.tensors[t].dtype),
+                  row = layout.dims.empty() ? 1 : ir::physical_shape(layout, shape).back();
+    p.threads->widths[t] =
+        static_cast<int>(std::gcd(most, std::gcd(row, ir::neighbours_of_thread(p, layout, index))));
   };
   for (int r = 0; r < static_cast<int>(s.anchor.reads.size()); ++r) {
     const ir::Read& read = s.anchor.reads[static_cast<size_t>(r)];

@@ -17,6 +17,7 @@ int sole_dim(const ir::Read& r, int axis) {
   }
   return found;
 }
+
 std::vector<int> inner_reduce_order(const Space& s, const std::map<int, int64_t>& blocks) {
   std::vector<int> out;
   for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)

@@ -147,14 +147,11 @@ void Registers::deal(const Op& op, Mask mask) {
   for (const int r : d.regs) spread(r);
   for (int first = 0; first + lanes <= op.lanes; first += lanes) {
     if (mask != nullptr && mask[first] == 0) continue;
-    for (int l = 0; l < runs.workers(); ++l) {
-      const ir::Task t = runs.task(l, 0);
+    for (int l = 0; l < runs.workers(); ++l)
       for (int i = 0; i < n; ++i) {
-        const int row = d.by_row ? t.row : t.row * n + i, column = d.by_row ? t.col * n + i : t.col;
-        matrix[static_cast<size_t>(row * columns + column)] =
-            uniform(op.a) ? value(op.a, 0) : value(op.a, (first + l) * n + i);
+        const ir::Task t = ir::element_of_run(f, d.by_row, l, i);
+        matrix[static_cast<size_t>(t.row * columns + t.col)] = value(op.a, (first + l) * n + i);
       }
-    }
     const std::vector<double> all = ir::registers_of(f, matrix);
     for (size_t r = 0; r < d.regs.size(); ++r)
       for (int l = 0; l < lanes; ++l)

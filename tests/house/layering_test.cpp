@@ -50,7 +50,7 @@ const std::vector<Row>& house() {
          {"support"},
          {"apply_kind.h", "computed_type.h", "dtype.h", "element.h", "graph.h", "kernel.h",
           "label.h", "layout.h", "limits.h", "matrix.h", "plan.h", "positions.h", "program.h",
-          "task_mapping.h", "text_matrix.h"}},
+          "task_mapping.h", "text_matrix.h", "threads.h"}},
         {"lower",
          base,
          {"count.h", "early_loads.h", "fragment_runs.h", "instruction.h", "legal.h", "lower.h",

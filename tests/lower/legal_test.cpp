@@ -75,52 +75,6 @@ TEST(Legal, StagesNeedAMoverAndAreNeverPrinted) {
               HasSubstr("pipeline_stages 2: copies ahead of their step are not generated"));
 }
 
-// A product by 8 x 8 threads, of 4 x 2 elements each.
-ir::Program threads_product(const std::string& from = "", const std::string& to = "") {
-  std::string text = R"yaml(schema: assay/program/1
-name: product
-graph:
-  name: product
-  tensors: {a: f32 64x16, b: f32 16x32, c: f32 64x32}
-  inputs: [a, b]
-  outputs: [c]
-  nodes:
-    - {name: mm, op: matmul, out: "c[m, n]", axes: {m: 64, n: 32, k: 16}, combine: sum,
-       body: "a[m, k] * b[k, n]"}
-layouts: {a: "[1, 0]"}
-tiles:
-  - {memory: l1, extent: {m: 32, n: 16, k: 8}, order: [n, m, k]}
-  - {memory: registers, extent: {m: 32, n: 16, k: 2}, order: [k]}
-threads: {axes: [n, m], tasks: "spatial(8, 8) * repeat(2, 4)"}
-)yaml";
-  if (!from.empty()) text.replace(text.find(from), from.size(), to);
-  const Result<ir::Program> p = ir::parse_program(text, "p.yaml");
-  EXPECT_TRUE(p.ok()) << render(p.diags());
-  return *p;
-}
-
-TEST(Legal, ThreadsOverTwoAxesComputeProducts) {
-  hwdesc::Target gpu = small_gpu(8);
-  const ir::Program p = threads_product();
-  EXPECT_EQ(unpriceable(p, gpu), "");
-  EXPECT_EQ(render(lower::legal(p, gpu)), "");
-  EXPECT_THAT(unpriceable(p, small_cpu(8, 2)), HasSubstr("for chips whose lanes are threads"));
-  EXPECT_THAT(unpriceable(threads_product("a[m, k] * b[k, n]", "a[m, k] + b[k, n]"), gpu),
-              HasSubstr("compute a product of two operands, summed over one axis"));
-  EXPECT_THAT(unpriceable(threads_product("combine: sum", "combine: max"), gpu),
-              HasSubstr("compute a product"));
-  EXPECT_THAT(unpriceable(threads_product("a: \"[1, 0]\"", "a: \"[0, 1/8, 1%8]\""), gpu),
-              HasSubstr("without blocks and padding, and a has some"));
-  EXPECT_THAT(unpriceable(threads_product("b: f32", "b: f16"), gpu),
-              HasSubstr("take f32, and b is f16"));
-  ir::Program strided = p;
-  strided.graph.tensors[0].shape = {64, 31};
-  strided.graph.nodes[0].reads[0].index[1] = ir::variable(2, 2);
-  EXPECT_THAT(unpriceable(strided, gpu), HasSubstr("at the axes themselves"));
-  gpu.profile.execution.threads_per_group_max.value = hwdesc::Count{63};
-  EXPECT_THAT(unpriceable(p, gpu), HasSubstr("64 threads in a group, of 63 at most"));
-}
-
 // On chips whose lanes are vectors too, and once for each stage.
 TEST(Legal, StagedCopiesFitTheScratchpad) {
   for (const bool threads : {true, false}) {

@@ -210,6 +210,30 @@ TEST(Threads, LoadsAndStoresInRuns) {
   EXPECT_EQ(c.loads() + c.stores(), 4 * 8 * (4 * 4 + 4 * 4 + 4)) << "and nothing else";
 }
 
+std::string unpriceable(const ir::Program& p, const hwdesc::Target& t) {
+  return render(lower::unpriceable(p, t));
+}
+
+TEST(Threads, ComputeProducts) {
+  hwdesc::Target gpu = small_gpu(kLanes);
+  const ir::Program p = product();
+  EXPECT_EQ(unpriceable(p, gpu), "");
+  EXPECT_THAT(unpriceable(p, small_cpu(8, 2)), HasSubstr("for chips whose lanes are threads"));
+  EXPECT_THAT(unpriceable(product("a[m, k] * b[k, n]", "a[m, k] + b[k, n]"), gpu),
+              HasSubstr("compute a product of two operands, summed over one axis"));
+  EXPECT_THAT(unpriceable(product("combine: sum", "combine: max"), gpu),
+              HasSubstr("compute a product"));
+  EXPECT_THAT(unpriceable(product("\ntiles:", "\nlayouts: {a: \"[0, 1/8, 1%8]\"}\ntiles:"), gpu),
+              HasSubstr("without blocks and padding, and a has some"));
+  EXPECT_THAT(unpriceable(product("b: f32", "b: f16"), gpu), HasSubstr("take f32, and b is f16"));
+  ir::Program strided = p;
+  strided.graph.tensors[0].shape = {64, 31};
+  strided.graph.nodes[0].reads[0].index[1] = ir::variable(2, 2);
+  EXPECT_THAT(unpriceable(strided, gpu), HasSubstr("at the axes themselves"));
+  gpu.profile.execution.threads_per_group_max.value = hwdesc::Count{63};
+  EXPECT_THAT(unpriceable(p, gpu), HasSubstr("64 threads in a group, of 63 at most"));
+}
+
 TEST(Threads, RefusesWhatHasNoKernel) {
   const auto faults = [](const ir::Program& p, const hwdesc::Target& t) {
     return render(lower::legal(p, t));

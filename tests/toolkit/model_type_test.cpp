@@ -80,7 +80,7 @@ TEST(ModelType, SaysWhatThePlanStoresWider) {
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].severity, Severity::note);
   EXPECT_EQ(notes[0].message,
-            "of f16, stored as f32 since that is estimated faster: 1 weights, 0 tensors between "
+            "stored as f32 instead of f16, which is estimated faster: 1 weights, 0 tensors between "
             "operators");
 }
 
