@@ -68,6 +68,10 @@ runtime::Launch on_all(int kernel, int units, std::vector<runtime::BufferRange> 
 
 bool disturbed(double kept_waiting) { return kept_waiting > kDisturbed; }
 
+bool computes_here(const runtime::DeviceInfo& device) {
+  return !device.simulated && device.fact("class") == "cpu";
+}
+
 bool is_cross_die(double ratio) { return ratio >= kRemoteCacheRatio; }
 
 std::optional<LastCaches> shared_last_cache(const hwdesc::Profile& profile) {

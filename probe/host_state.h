@@ -36,6 +36,9 @@ class ContentionWatch {
 // Does a sample not count that was kept waiting for this share of its time?
 bool disturbed(double kept_waiting);
 
+// Waiting counts where the host's threads compute, not where they feed another device.
+bool computes_here(const runtime::DeviceInfo& device);
+
 // Positions in `memory` of the last cache and of the one before it, where all units share the last
 // one; nullopt: they share none.
 struct LastCaches {

@@ -133,11 +133,6 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
   return times_of(times->total);
 }
 
-// Waiting counts where the host's threads compute, not where they feed another device.
-bool computes_here(const runtime::DeviceInfo& device) {
-  return !device.simulated && device.fact("class") == "cpu";
-}
-
 Diag kept_waiting_by_others(double share) {
   Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the measured "
                              "time: the device itself is faster",
@@ -181,7 +176,7 @@ Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, probe::
   const probe::ContentionWatch watch;
   auto times = p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel});
   if (!times) return times.diags();
-  if (computes_here(p.device->info())) out.kept_waiting = watch.share();
+  if (probe::computes_here(p.device->info())) out.kept_waiting = watch.share();
   out.times = std::move(*times);
   if (Diags failed = look(); !failed.empty()) return failed;
   return out;

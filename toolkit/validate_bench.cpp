@@ -86,6 +86,7 @@ Result<TrialBench> TrialBench::load(runtime::Device& device, const hwdesc::Targe
   b.expected_ = &expected;
   b.options_ = options;
   b.in_one_kernel_ = device.info().in_sequence;
+  b.computes_here_ = probe::computes_here(device.info());
   b.samples_.resize(trials.size());
   std::vector<ir::Kernel> kernels;
   for (const Trial& t : trials) kernels.push_back(t.kernel);
@@ -153,7 +154,8 @@ Diags TrialBench::sample(size_t i) {
   const auto ran = module_->run(list, {1, 0, options_.cancel});
   if (!ran) return ran.diags();
   std::vector<double> times(ran->steps[0].begin() + s.warm_up, ran->steps[0].end());
-  const bool quiet = !untypical && !probe::disturbed(watch.share());
+  const bool contended = computes_here_ && probe::disturbed(watch.share());
+  const bool quiet = !untypical && !contended;
   (quiet ? s.quiet : s.disturbed)
       .push_back({quantile_of(std::move(times), kFaster),
                   options_.host != nullptr ? options_.host->multiply_add_rate() : 0});

@@ -79,6 +79,7 @@ class TrialBench {  // invariant: a module with the trials' kernels, and a launc
   std::span<Trial> trials_;
   const Expected* expected_ = nullptr;
   BenchOptions options_;
+  bool computes_here_ = false;  // so other processes of this host disturb it
   bool in_one_kernel_ = false;  // the device runs all launches of a sample in one kernel
   std::unique_ptr<runtime::Module> module_;
   std::map<std::pair<int, std::string>, runtime::BufferRange> buffers_;  // (tensor, layout)

@@ -44,7 +44,7 @@ TEST(Suites, FaultsHaveTheirPlace) {
   EXPECT_THAT(refused("- a\n"), HasSubstr("a suite is a map"));
   const Result<Suite> none = load_suite("operatorz");
   ASSERT_FALSE(none.ok());
-  EXPECT_THAT(render(none.diags()), HasSubstr("the library has operators, quick"));
+  EXPECT_THAT(render(none.diags()), HasSubstr("the library has operators, quick, types"));
 }
 
 }  // namespace
