@@ -13,6 +13,7 @@
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/model_type.h"
+#include "toolkit/passed_tiles.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -24,7 +25,8 @@ struct Request {
   std::string model, op, profile, output;
   std::vector<std::string> overrides;
   ModelShapes shapes;
-  bool no_build = false;
+  std::string fuse = "elementwise";
+  bool no_build = false, explain = false;
   toolkit::CompileOptions compile;
 };
 
@@ -45,9 +47,10 @@ void declare(Options& options, Request& r) {
       .type_name("TYPE")
       .one_of({"f32", "f16", "bf16", "any"});
   declare_shapes(options, r.shapes);
-  options.add_option("--keep", r.compile.keep, "programs per operator that are counted exactly")
-      .type_name("N")
-      .range(1, 10000);
+  options.add_option("--fuse", r.fuse, "none, elementwise or all: what one step computes together")
+      .type_name("WHAT")
+      .one_of({"none", "elementwise", "all"});
+  options.add_flag("--explain", r.explain, "print what stays on the chip, and what was tried");
   options.add_flag("--no-build", r.no_build, "leave building the kernels to `assay run`");
   options.add_overrides(r.overrides);
   options.add_format();
@@ -85,6 +88,9 @@ Result<toolkit::Bundle> compile(Request& r, const Context& context) {
   r.compile.progress = progress.callback();
   r.compile.cancel = context.cancel;
   r.compile.build = !r.no_build;
+  r.compile.fuse = r.fuse == "none"          ? compiler::Fuse::none
+                   : r.fuse == "elementwise" ? compiler::Fuse::elementwise
+                                             : compiler::Fuse::all;
   if (r.op.empty()) {
     const Diags effect = toolkit::effect_of_type(r.model, *model, r.compile);
     if (has_error(effect)) return effect;
@@ -118,10 +124,13 @@ Json to_json(const toolkit::Bundle& b, const std::string& directory) {
           {"build_s", b.build_s},
           {"arena_bytes", b.plan.arena_bytes},
           {"weights_bytes", b.plan.weights_bytes},
+          {"groups", toolkit::passed_tiles(b.plan)},
+          {"considered", b.considered},
+          {"traffic", b.traffic},
           {"notes", to_json(b.notes)}};
 }
 
-void print_text(const toolkit::Bundle& b, const std::string& directory) {
+void print_text(const toolkit::Bundle& b, const std::string& directory, bool explained) {
   fmt::print("{} ({}) for {} ({})\n", b.plan.name, toolkit::types_of(b.graph), b.profile.name,
              b.api.empty() ? "no api" : b.api);
   fmt::print("  {} steps from {} distinct programs; arena {}, weights {}\n", b.plan.steps.size(),
@@ -134,6 +143,11 @@ void print_text(const toolkit::Bundle& b, const std::string& directory) {
   fmt::print("\n");
   if (!b.no_kernels.empty()) fmt::print("  kernels were not printed: {}\n", b.no_kernels);
   fmt::print("  -> {}\n", directory);
+  if (!explained) return;
+  for (const std::string& line : b.traffic) fmt::print("  traffic {}\n", line);
+  for (const std::string& line : toolkit::passed_tiles(b.plan)) fmt::print("{}\n", line);
+  if (!b.considered.empty()) fmt::print("considered:\n");
+  for (const std::string& line : b.considered) fmt::print("  {}\n", line);
 }
 
 }  // namespace
@@ -151,7 +165,7 @@ ExitCode run_compile(const Command& self, std::span<const std::string> arguments
   if (options.format() == Format::json)
     print_json(to_json(*bundle, request.output));
   else
-    print_text(*bundle, request.output);
+    print_text(*bundle, request.output, request.explain);
   print_diags(bundle->notes);
   return ExitCode::ok;
 }

@@ -127,10 +127,10 @@ Result<hwdesc::Profile> profile_of(const std::string& name,
 }
 
 std::string operator_help() {
-  constexpr size_t kWidth = 68;
+  constexpr size_t kIndent = 8, kWidth = 88;
   std::string text = "an operator instead, such as 'matmul m=1000 n=777 k=513'";
   std::string line;
-  const auto end_line = [&] { text += "\n" + std::string(console::kHelpColumn, ' ') + line; };
+  const auto end_line = [&] { text += "\n" + std::string(kIndent, ' ') + line; };
   for (const std::string& name : toolkit::operator_names()) {
     if (line.size() + 1 + name.size() > kWidth) {
       end_line();

@@ -8,6 +8,7 @@
 #include "codegen/computed_types.h"
 #include "codegen/legalise.h"
 #include "codegen/one_lane.h"
+#include "codegen/print_headers.h"
 #include "codegen/printer.h"
 #include "codegen/register_pinning.h"
 
@@ -55,6 +56,7 @@ constexpr const char* kEntrySimt = "entry_simt";
 struct FrameText {
   std::string declarations;  // of buffers at file scope
   std::string parameters, entry_parameters, arguments;
+  std::string names;  // of the parameters
 };
 
 // Parameters for the group's number, and for the lane's where lanes are threads.
@@ -115,6 +117,7 @@ FrameText text_of(Printer& p, Frame frame) {
     if (const std::string declared = "declaration_" + kind; p.has(declared))
       f.declarations += p.spell(declared, fillings).text;
     f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
+    f.names += p.buffer_names[i] + ", ";
     const std::string own = "entry_parameter_" + kind;
     const std::string parameter = p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text;
     if (!parameter.empty()) f.entry_parameters += parameter + ", ";  // group memory may have none
@@ -125,13 +128,40 @@ FrameText text_of(Printer& p, Frame frame) {
       ++position;
   }
   f.parameters += own_parameters(p);
+  f.names += p.index_names[0];
+  if (p.kernel.lane >= 0) f.names += ", " + p.index_names[static_cast<size_t>(p.kernel.lane)];
   return f;
+}
+
+// The body's statements, parts that are functions of their own replaced by calls.
+void print_parts(Printer& p, const FrameText& frame, const std::string& body) {
+  std::string calls;
+  size_t number = 0;
+  for (const ir::Stmt& s : p.kernel.body) {
+    const std::string name = fmt::format("{}_part{}", body, number++);
+    p.line(p.spell("part", {{"name", {name}}, {"parameters", {frame.parameters}}}).text + " {");
+    print_block(p, std::get<ir::If>(s.node).then_body);
+    p.line("}\n");
+    calls += fmt::format("  {}({});\n", name, frame.names);
+  }
+  p.line(p.spell("body", {{"name", {body}}, {"parameters", {frame.parameters}}}).text + " {");
+  p.out += calls;
+  p.line("}\n");
 }
 
 // Prints the body as a function and returns its name.
 std::string print_body(Printer& p, const FrameText& frame) {
   const std::string body = p.kernel.name + "_body";
   p.out += frame.declarations;
+  const bool parts = p.has("part") && !p.kernel.body.empty() &&
+                     std::ranges::all_of(p.kernel.body, [](const ir::Stmt& s) {
+                       const auto* part = std::get_if<ir::If>(&s.node);
+                       return part != nullptr && part->own_function;
+                     });
+  if (parts) {
+    print_parts(p, frame, body);
+    return body;
+  }
   p.line(p.spell("body", {{"name", {body}}, {"parameters", {frame.parameters}}}).text + " {");
   print_block(p, p.kernel.body);
   p.line("}\n");
@@ -165,40 +195,6 @@ void print_entry(Printer& p, const FrameText& frame, const std::string& body, in
                             {"end", {p.used.end}},
                             {"fence", {streams ? p.spell("stream_fence", {}).text : ""}}})
                .text;
-}
-
-// A type of two spellings has vectors of two names.
-Text vector_name(const Dialect& d, ir::DType t, const std::string& scalar, int lanes, bool moved) {
-  return fill(d.vector_type,
-              {{"dtype", {fmt::format("{}{}", ir::name_of(t), moved ? "_moved" : "")}},
-               {"scalar", {scalar}},
-               {"lanes", {std::to_string(lanes)}}});
-}
-
-bool is_needed(const Header& h, const Used& used) {
-  return std::any_of(h.when.begin(), h.when.end(),
-                     [&](const auto& w) { return used.words.contains(w); });
-}
-
-std::string print_headers(const Dialect& d, const Used& used) {
-  std::string out;
-  for (const Header& h : d.headers)
-    if (h.when.empty()) out += h.text;
-  for (const auto& [dtype, lanes, moved] : used.vectors) {
-    const ElementType& type = d.types.at(dtype);
-    const std::string& scalar = moved ? type.moved.front().scalar : type.scalar;
-    const int bytes = ir::bytes_of(dtype);
-    out += fill(d.vector_header, {{"type", vector_name(d, dtype, scalar, lanes, moved)},
-                                  {"scalar", {scalar}},
-                                  {"lanes", {std::to_string(lanes)}},
-                                  {"bytes", {std::to_string(bytes * lanes)}},
-                                  {"align", {std::to_string(bytes)}}})
-               .text;
-  }
-  for (const Header& h : d.headers)
-    if (is_needed(h, used)) out += h.text;
-  for (const std::string& text : used.instruction_headers) out += text;
-  return out;
 }
 
 Diags complaints(const Printer& p) {

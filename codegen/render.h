@@ -20,9 +20,10 @@ struct Dialect;  // codegen/dialect.h
 // group, and an entry that runs the body for a range of groups. In cpp the entry is
 //   extern "C" void <name>(void* const* args, void* scratch,
 //                          int64_t group_begin, int64_t group_end)
-// and other dialects have their own. Errors: what the dialect can not spell, with its kernel.
-// `threads` above 1: lanes are threads, that many per wave, and a body also takes its thread's
-// number.
+// and other dialects have their own. Parts of a body that are functions of their own
+// (ir::If::own_function) are printed so where the dialect has `part`. Errors: what the dialect can
+// not spell, with its kernel. `threads` above 1: lanes are threads, that many per wave, and a body
+// also takes its thread's number.
 Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                            int threads = 1);
 

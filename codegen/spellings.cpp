@@ -84,6 +84,7 @@ constexpr SpellingRow kRows[] = {
     {"entry_parameter_out", {"scalar", "name"}, kOptional},
     {"entry_parameter_scratch", {"scalar", "name"}, kOptional},
     {"body", {"name", "parameters"}},
+    {"part", {"name", "parameters"}, kOptional},  // of the body, a function of its own
     {"argument_in", {"scalar", "name", "position"}, kOptional},
     {"argument_out", {"scalar", "name", "position"}, kOptional},
     {"argument_scratch", {"scalar", "name", "offset"}, kOptional},

@@ -49,7 +49,7 @@ void SplitVectors::add(ir::Block& to, const ir::For& s) {
 }
 
 void SplitVectors::add(ir::Block& to, const ir::If& s) {
-  to.push_back({ir::If{s.conditions, block(s.then_body), block(s.else_body)}});
+  to.push_back({ir::If{s.conditions, block(s.then_body), block(s.else_body), s.own_function}});
 }
 
 void SplitVectors::add(ir::Block& to, const ir::Assign& s) {

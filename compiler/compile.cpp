@@ -17,6 +17,7 @@
 #include "compiler/passes/transpose_scores.h"
 #include "compiler/passes/unblock_narrow.h"
 #include "compiler/plan_builder.h"
+#include "compiler/search/connect.h"
 #include "compiler/search/construct_all.h"
 #include "compiler/search/rewrite_cost.h"
 
@@ -61,7 +62,7 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
   graph = canonicalise(std::move(graph));
   graph = transpose_scores(std::move(graph));
   graph = fold(lift_over_reshapes(fold(std::move(graph))));
-  graph = fuse_elementwise(std::move(graph));
+  if (options.fuse != Fuse::none) graph = fuse_elementwise(std::move(graph));
   graph = multiply_by_reciprocals(postpone_factors(std::move(graph)));
   graph = drop_unread(std::move(graph));
 
@@ -90,19 +91,24 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
   }
 
   // Form tile-graphs (epilogues join their reduction), construct, place, schedule.
-  graphs = form_tile_graphs(std::move(laid), m);
+  graphs = form_tile_graphs(std::move(laid), m, options.fuse != Fuse::none);
   if (out == nullptr) return {};
   const Result<Programs> programs = construct_all(graphs, target, m, options);
   if (!programs.ok()) return programs.diags();
+  const Result<Connected> connected = connect(graphs, *programs, target, m, options);
+  if (!connected.ok()) return connected.diags();
   PlanBuilder builder(graphs, static_cast<int>(m.units));
-  for (size_t i = 0; i < graphs.parts.size(); ++i)
-    builder.add_step(graphs.parts[i], programs->chosen[i]);
+  for (const Chosen& step : connected->steps) builder.add_step(step);
   place(builder.plan());
   schedule(builder.plan());
 
   out->plan = std::move(builder.plan());
   out->constants = std::move(builder.constants());
-  out->lost = programs->lost;
+  for (const Chosen& step : connected->steps)
+    out->lost.push_back(step.parts.size() == 1 ? programs->lost[static_cast<size_t>(step.parts[0])]
+                                               : std::vector<std::string>{});
+  for (const Considered& c : connected->considered) out->considered.push_back(print(c));
+  out->separate_traffic = connected->separate;
   out->evaluated = programs->evaluated;
   out->pruned = programs->pruned;
   return {};
@@ -119,6 +125,7 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
   if (Diags diags = run_passes(graph, target, *machine, options, graphs, &out); !diags.empty())
     return diags;
   simulator::PlanEstimate estimate = simulator::simulate(out.plan, *machine);
+  for (const model::Estimate& e : estimate.steps) model::add_levels(out.traffic, e.levels);
   out.estimates = std::move(estimate.steps);
   out.total = std::move(estimate.total);
   return out;

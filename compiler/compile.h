@@ -17,7 +17,12 @@
 
 namespace assay::compiler {
 
+// What one step computes together: one node each; chains of elementwise nodes behind the first one;
+// whatever the model says is faster together; whatever can be computed together, for tests.
+enum class Fuse { none, elementwise, all, always };
+
 struct Options {
+  Fuse fuse = Fuse::elementwise;
   int keep = 2;  // best programs per tile-graph that are lowered and counted again
   std::function<void(int done, int total, const std::string& what)> progress;  // may be empty
   const std::atomic<bool>* cancel = nullptr;
@@ -33,6 +38,11 @@ struct Compiled {
   model::Estimate total;
   // Per step: the fastest programs by other instructions of the chip, with their times.
   std::vector<std::vector<std::string>> lost;
+  // Tile-graphs that were tried together, and what was saved or why not; a line each.
+  std::vector<std::string> considered;
+  // Estimated bytes over each boundary of the memories: of the plan, and of its tile-graphs as
+  // steps of their own (empty: they are).
+  std::vector<model::LevelUse> traffic, separate_traffic;
   // What was considered, for people: programs evaluated and how many were left out and why.
   int64_t evaluated = 0, pruned = 0;
 };

@@ -13,14 +13,14 @@ PlanBuilder::PlanBuilder(const TileGraphs& graphs, int units) : graphs_(graphs) 
   for (int t : laid.graph.outputs) tensor_id(t, laid.layouts[static_cast<size_t>(t)]);
 }
 
-void PlanBuilder::add_step(const TileGraph& part, const ir::Program& program) {
+void PlanBuilder::add_step(const Chosen& chosen) {
   ir::Step step;
-  step.name = part.name;
-  step.label = ir::label_of(part.chain.graph, part.name);
-  step.program = program_id(program);
-  for (int t : ir::arguments_of(program))
-    step.arguments.push_back(tensor_id(part.chain.tensors[static_cast<size_t>(t)],
-                                       program.layouts[static_cast<size_t>(t)]));
+  step.name = chosen.name;
+  step.label = chosen.label;
+  step.program = program_id(chosen.program);
+  for (int t : ir::arguments_of(chosen.program))
+    step.arguments.push_back(tensor_id(chosen.tensors[static_cast<size_t>(t)],
+                                       chosen.program.layouts[static_cast<size_t>(t)]));
   plan_.steps.push_back(std::move(step));
 }
 

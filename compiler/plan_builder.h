@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/search/connect.h"
 #include "compiler/search/tile_graphs.h"
 #include "ir/plan.h"
 
@@ -17,7 +18,7 @@ class PlanBuilder {  // invariant: refers to the graphs of one compilation, whic
   PlanBuilder(const TileGraphs& graphs, int units);
 
   // Equal programs are one program of the plan.
-  void add_step(const TileGraph& part, const ir::Program& program);
+  void add_step(const Chosen& step);
 
   ir::Plan& plan() { return plan_; }
   // Row-major values of the plan's constant tensors, by position in plan.tensors; others are empty.

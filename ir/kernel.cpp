@@ -166,7 +166,7 @@ void Lister::list(const For& s) {
 }
 
 void Lister::list(const If& s) {
-  line("if " + conditions(s.conditions));
+  line(s.own_function ? "function" : "if " + conditions(s.conditions));
   block(s.then_body);
   if (s.else_body.empty()) return;
   line("else");

@@ -139,6 +139,10 @@ struct For {
 struct If {
   std::vector<Condition> conditions;  // all must hold
   Block then_body, else_body;
+  // Without conditions, in the kernel's body: `then_body` is printed as a function of its own where
+  // the language has such, so that its compiler hoists nothing across it. It uses no register or
+  // index variable of the statements around it but the group and the lane.
+  bool own_function = false;
   bool operator==(const If&) const;
 };
 
@@ -298,7 +302,8 @@ inline bool For::operator==(const For& o) const {
          body == o.body;
 }
 inline bool If::operator==(const If& o) const {
-  return conditions == o.conditions && then_body == o.then_body && else_body == o.else_body;
+  return conditions == o.conditions && then_body == o.then_body && else_body == o.else_body &&
+         own_function == o.own_function;
 }
 
 struct Kernel {

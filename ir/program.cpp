@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/producers.h"
 #include "ir/threads.h"
 
 namespace assay::ir {
@@ -10,6 +11,7 @@ namespace assay::ir {
 std::vector<int> arguments_of(const Program& p) {
   std::set<int> written;
   for (const Node& n : p.graph.nodes) written.insert(n.output);
+  for (const Producer& r : p.producers) written.insert(passed_tensor(r));
   std::vector<int> out;
   for (int t = 0; t < static_cast<int>(p.graph.tensors.size()); ++t)
     if (!written.contains(t)) out.push_back(t);
@@ -207,6 +209,11 @@ Diags verify(const Program& p) {
   v.check_staging();
   v.check_kind();
   if (v.diags.empty()) v.diags = thread_faults(p);
+  for (const Producer& r : p.producers) {
+    const Diags own = verify(r.program);
+    v.diags.insert(v.diags.end(), own.begin(), own.end());
+  }
+  if (v.diags.empty() && !p.producers.empty()) v.diags = producer_faults(p);
   return v.diags;
 }
 

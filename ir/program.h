@@ -3,7 +3,9 @@
 //
 // A Program is self-contained: it holds the small graph it computes, so that two layers of one
 // shape share a program and a kernel. The graph is an anchor node and the nodes of its epilogue,
-// which read its register tile (Welder's tile-graph with reuse level `registers`).
+// which read its register tile (Welder's tile-graph with reuse level `registers`). Its producers
+// are programs of the same tile-graph, whose tiles a group makes in nearer memory before it reads
+// them (Welder, OSDI'23, section 4; ir/producers.h).
 #pragma once
 
 #include <cstdint>
@@ -59,9 +61,13 @@ struct ThreadMapping {
   bool operator==(const ThreadMapping&) const = default;
 };
 
+struct Producer;
+
 struct Program {
   std::string name;
-  Graph graph;                   // nodes[0] is the anchor; outputs: exactly one
+  // nodes[0] is the anchor; outputs: exactly one. With producers its tensors are also those that
+  // they read, and what they keep on the chip.
+  Graph graph;
   std::vector<InnerEdge> edges;  // in topological order
   std::vector<Layout> layouts;   // per tensor of `graph`; inner tensors' are ignored
   std::vector<TileLevel> tiles;  // tiles[0]: one group's tile; back(): the register tile
@@ -78,8 +84,19 @@ struct Program {
   // Then all tiles have the same spatial extents, and the innermost one's reduce extents are what a
   // thread unrolls.
   std::optional<ThreadMapping> threads = {};
-  bool operator==(const Program&) const = default;
+  std::vector<Producer> producers = {};  // in the order in which a group runs them
+  bool operator==(const Program&) const;
 };
+
+// A program of the tile-graph whose output stays on the chip. A group makes the tile of it that
+// later programs of the group read.
+struct Producer {
+  Program program;           // without producers of its own
+  std::vector<int> tensors;  // per tensor of program.graph, its id in the graph of the whole
+  std::string level;         // memory that holds the tile (profile name)
+  bool operator==(const Producer&) const = default;
+};
+inline bool Program::operator==(const Program&) const = default;
 
 // External tensors in the order of kernel arguments: inputs by id, the output last.
 std::vector<int> arguments_of(const Program& p);
@@ -89,8 +106,8 @@ int64_t tile_count(const Program& p, int level, int axis);
 int64_t group_count(const Program& p);
 
 // Checks the structure only: ids, multiples, loop orders, one staging per read, an epilogue that
-// reads the register tile, stages of something staged, mappings that cover their tiles. lower's
-// `legal` checks the limits of a target.
+// reads the register tile, stages of something staged. Mappings cover their tiles, and producers
+// make what their readers need. lower's `legal` checks the limits of a target.
 Diags verify(const Program& p);
 
 // YAML; parse(print(p)) == p; canonical bytes.

@@ -17,6 +17,14 @@
 //   staging: [{read: 0, level: 0, layout: "[1, 0]", tasks: "spatial(4, 32) * repeat(2, 2)", width:
 //   2}]
 //
+// With producers, whose output's tile a group makes in nearer memory, the schema is
+// assay/program/2. Each one names its tensors in the graph of the whole:
+//
+//   producers:
+//     - level: l1
+//       tensors: {a: x, c: h}
+//       program: {name: ..., graph: {...}, tiles: [...]}
+//
 // A missing layout is row-major; an axis missing in `extent` has the enclosing tile's extent.
 #pragma once
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/limits.h"
+#include "ir/producers.h"
 #include "ir/text_graph.h"
 #include "ir/text_layout.h"
 #include "ir/text_program.h"
@@ -12,9 +13,18 @@ namespace {
 
 constexpr int64_t kMaxSwitch = 1 << 20;  // vector widths, stages, workers
 
+// Has the node the keys of a program? A fault otherwise.
+bool is_program(TextReader& reader, const yaml::Node& node, std::string_view schema) {
+  return reader.is_map(
+      node, "a program",
+      {"name", "graph", "edges", "layouts", "tiles", "vector", "threads", "staging", "prefetch",
+       "pipeline_stages", "split_k", "workers", "instruction", "producers", schema});
+}
+
 class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
  public:
-  explicit ProgramReader(TextReader& reader) : r_(reader) {}
+  // `inner`: of a producer, which is verified with the whole.
+  explicit ProgramReader(TextReader& reader, bool inner = false) : r_(reader), inner_(inner) {}
 
   Program read(const yaml::Node& node) {
     p_.name = r_.text_or(node, "name", "program");
@@ -32,7 +42,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
     read_threads(node);
     read_staging(node);
     read_switches(node);
-    if (r_.ok())
+    read_producers(node);
+    if (r_.ok() && !inner_)
       for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
     return std::move(p_);
   }
@@ -207,7 +218,36 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
     }
   }
 
+  void read_producers(const yaml::Node& node) {
+    const yaml::Node* producers = list(node, "producers");
+    if (!producers) return;
+    for (const yaml::Node& r : producers->items) {
+      if (!r_.is_map(r, "a producer", {"level", "tensors", "program"})) continue;
+      const yaml::Node* tensors = r_.need(r, "tensors");
+      const yaml::Node* program = r_.need(r, "program");
+      if (!tensors || !program || !r_.need(r, "level") || !is_program(r_, *program, "name"))
+        continue;
+      if (inner_) r_.fault(r, "a producer has none of its own");
+      Producer out;
+      out.level = r_.text_or(r, "level", "");
+      out.program = ProgramReader(r_, true).read(*program);
+      if (!r_.ok()) return;
+      out.tensors.assign(out.program.graph.tensors.size(), -1);
+      const std::vector<std::string> own = tensor_names(out.program.graph);
+      if (!r_.is_map(*tensors, "tensors")) continue;
+      for (const yaml::Entry& e : tensors->entries) {
+        const std::optional<int> from = key_id(e, "tensor", own),
+                                 to = id(e.value, "tensor", tensors_);
+        if (from && to) out.tensors[static_cast<size_t>(*from)] = *to;
+      }
+      if (r_.ok() && passed_tensor(out) < 0)
+        r_.fault(*tensors, "tensors: the producer's output is none of the whole program's tensors");
+      p_.producers.push_back(std::move(out));
+    }
+  }
+
   TextReader& r_;
+  const bool inner_;
   Program p_;
   std::vector<std::string> axes_, tensors_;
 };
@@ -216,10 +256,7 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
 
 Program read_program(TextReader& reader, const yaml::Node& node, bool is_document) {
   const std::string_view schema = is_document ? "schema" : "name";
-  if (!reader.is_map(node, "a program",
-                     {"name", "graph", "edges", "layouts", "tiles", "vector", "threads", "staging",
-                      "prefetch", "pipeline_stages", "split_k", "workers", "instruction", schema}))
-    return {};
+  if (!is_program(reader, node, schema)) return {};
   return ProgramReader(reader).read(node);
 }
 
@@ -227,7 +264,7 @@ Result<Program> parse_program(std::string_view text, std::string_view file) {
   Result<yaml::Document> doc = yaml::parse(text, file);
   if (!doc.ok()) return doc.diags();
   TextReader reader(*doc);
-  if (!reader.has_schema("assay/program/1")) return reader.diags();
+  if (!reader.has_schema("assay/program/2", "assay/program/1")) return reader.diags();
   Program p = read_program(reader, doc->root, true);
   if (!reader.ok()) return reader.diags();
   return p;

@@ -92,6 +92,24 @@ std::string spell_switches(const Program& p, const std::string& pad,
   return text;
 }
 
+std::string spell_producers(const Program& p, const std::string& pad,
+                            const std::vector<std::string>& tensors) {
+  if (p.producers.empty()) return "";
+  std::string text = pad + "producers:\n";
+  for (const Producer& r : p.producers) {
+    const std::vector<std::string> own = tensor_names(r.program.graph);
+    std::vector<std::string> pairs;
+    for (size_t t = 0; t < r.tensors.size(); ++t)
+      if (r.tensors[t] >= 0)
+        pairs.push_back(fmt::format("{}: {}", named(own, t),
+                                    named(tensors, static_cast<size_t>(r.tensors[t]))));
+    text += fmt::format("{0}  - level: {1}\n{0}    tensors: {{{2}}}\n{0}    program:\n", pad,
+                        quote(r.level), join(pairs)) +
+            print_program_fields(r.program, static_cast<int>(pad.size()) + 6);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string print_program_fields(const Program& p, int indent) {
@@ -109,11 +127,12 @@ std::string print_program_fields(const Program& p, int indent) {
   text += pad + (p.tiles.empty() ? "tiles: []\n" : "tiles:\n");
   for (const TileLevel& tile : p.tiles)
     text += fmt::format("{}  - {}\n", pad, spell_tile(tile, axes));
-  return text + spell_switches(p, pad, axes, tensors);
+  return text + spell_switches(p, pad, axes, tensors) + spell_producers(p, pad, tensors);
 }
 
 std::string print_program(const Program& p) {
-  return "schema: assay/program/1\n" + print_program_fields(p, 0);
+  return (p.producers.empty() ? "schema: assay/program/1\n" : "schema: assay/program/2\n") +
+         print_program_fields(p, 0);
 }
 
 std::string hash_of(const Program& p) { return hash_hex(print_program(p)); }

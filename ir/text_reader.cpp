@@ -109,9 +109,11 @@ bool TextReader::flag_or(const Node& map, std::string_view key, bool otherwise) 
   return node ? flag(*node).value_or(otherwise) : otherwise;
 }
 
-bool TextReader::has_schema(std::string_view schema) {
+bool TextReader::has_schema(std::string_view schema, std::string_view older) {
   const Node* node = doc_.root.kind == Node::Kind::map ? doc_.root.find("schema") : nullptr;
-  if (node && node->kind == Node::Kind::scalar && node->scalar == schema) return true;
+  if (node && node->kind == Node::Kind::scalar &&
+      (node->scalar == schema || (!older.empty() && node->scalar == older)))
+    return true;
   fault(node ? *node : doc_.root, fmt::format("expected schema: {}", schema),
         fmt::format("the document begins with the line schema: {}", schema));
   return false;

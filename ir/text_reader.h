@@ -59,7 +59,8 @@ class TextReader {  // invariant: diags() holds errors only
   }
 
   // Whether the document's `schema` is the expected one.
-  bool has_schema(std::string_view schema);
+  // `older`: another one that is read as well.
+  bool has_schema(std::string_view schema, std::string_view older = "");
 
  private:
   const yaml::Document& doc_;

@@ -6,6 +6,7 @@
 
 #include "ir/computed_type.h"
 #include "lower/instruction.h"
+#include "lower/legal_group.h"
 #include "lower/mapped_copy.h"
 #include "lower/nest.h"
 #include "lower/threads.h"
@@ -293,6 +294,7 @@ void check_waves(const ir::Program& p, const hwdesc::Target& target, Diags& out)
 Diags legal(const ir::Program& p, const hwdesc::Target& target) {
   Diags out = ir::verify(p);
   if (!out.empty()) return out;
+  if (!p.producers.empty()) return over_limits_together(p, target);
   const Diags limits = over_limits(p, target);
   out.insert(out.end(), limits.begin(), limits.end());
   if (p.pipeline_stages > 1)
@@ -303,6 +305,7 @@ Diags legal(const ir::Program& p, const hwdesc::Target& target) {
 }
 
 Diags unpriceable(const ir::Program& p, const hwdesc::Target& target) {
+  if (!p.producers.empty()) return unpriceable_together(p, target);
   Diags out;
   check_instruction(p, target, out);
   check_staged_bytes(p, scratchpad_bytes(target.profile), out);

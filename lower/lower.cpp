@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "ir/producers.h"
 #include "lower/build.h"
 #include "lower/early_loads.h"
+#include "lower/join_kernels.h"
 #include "lower/kinds.h"
 #include "lower/legal.h"
 #include "lower/lowering.h"
@@ -213,15 +215,10 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
 
 }  // namespace
 
-ir::Kernel kernel_for_counting(const ir::Program& p) {
-  Lowering s(p, 1);
-  Emitter(s, true).emit_all();
-  return std::move(s.kernel);
-}
+namespace {
 
-Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
-  Diags diags = legal(p, target);
-  if (!diags.empty()) return diags;
+// One program without producers. Pre: legal(p, target) is empty.
+Result<ir::Kernel> lower_member(const ir::Program& p, const hwdesc::Target& target) {
   Lowering s(p, hwdesc::threads_of(target));
   if (!target.profile.memory.empty() && target.profile.memory[0].line.known())
     s.line_bytes = static_cast<int64_t>(target.profile.memory[0].line.value->v);
@@ -234,6 +231,33 @@ Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
   if (!s.diags.empty()) return s.diags;
   if (!vectors) bring_loads_forward(s.kernel);
   return std::move(s.kernel);
+}
+
+}  // namespace
+
+ir::Kernel kernel_for_counting(const ir::Program& p) {
+  const auto counted = [](const ir::Program& member) {
+    Lowering s(member, 1);
+    Emitter(s, true).emit_all();
+    return std::move(s.kernel);
+  };
+  if (p.producers.empty()) return counted(p);
+  std::vector<ir::Kernel> kernels;
+  for (const ir::Member& m : ir::members_of(p)) kernels.push_back(counted(m.program));
+  return join_kernels(p, kernels, false);
+}
+
+Result<ir::Kernel> lower(const ir::Program& p, const hwdesc::Target& target) {
+  Diags diags = legal(p, target);
+  if (!diags.empty()) return diags;
+  if (p.producers.empty()) return lower_member(p, target);
+  std::vector<ir::Kernel> kernels;
+  for (const ir::Member& m : ir::members_of(p)) {
+    Result<ir::Kernel> kernel = lower_member(m.program, target);
+    if (!kernel.ok()) return kernel.diags();
+    kernels.push_back(std::move(*kernel));
+  }
+  return join_kernels(p, kernels, hwdesc::threads_of(target) > 1);
 }
 
 }  // namespace assay::lower

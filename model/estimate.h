@@ -34,4 +34,7 @@ struct Estimate {
   std::vector<std::string> assumed;            // fields of the profile that were not known
 };
 
+// Adds bytes and seconds by boundary, `times` over.
+void add_levels(std::vector<LevelUse>& to, const std::vector<LevelUse>& from, double times = 1);
+
 }  // namespace assay::model

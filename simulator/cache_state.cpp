@@ -9,6 +9,7 @@
 #include "model/retention.h"
 #include "model/streams.h"
 #include "simulator/cache_lookup.h"
+#include "simulator/estimate_group.h"
 #include "simulator/operand_walk.h"
 
 namespace assay::simulator {
@@ -224,6 +225,7 @@ void pass_time(CacheState& state, double seconds) {
 
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before,
                  std::span<const Range> where) {
+  if (!p.producers.empty()) return after_group(p, m, std::move(before), where);
   double limit = 0;
   for (const model::Level& l : m.levels)
     if (!l.last) limit = std::max(limit, std::max(2 * l.capacity.value, l.end) * l.instances);

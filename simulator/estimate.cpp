@@ -11,6 +11,7 @@
 #include "model/conversions.h"
 #include "model/slp.h"
 #include "simulator/complete.h"
+#include "simulator/estimate_group.h"
 #include "simulator/estimate_launch.h"
 #include "simulator/estimate_mapped.h"
 #include "simulator/estimator.h"
@@ -138,6 +139,7 @@ void Estimator::launch_time() {
 
 Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& before,
                   std::span<const Range> where, const lower::Counts* counts, TermDetail detail) {
+  if (!p.producers.empty()) return estimate_group(p, m, before, where, detail);
   if (p.threads) return estimate_mapped(p, m, before, detail);
   if (m.simt)
     return estimate_launch(p, m, before, where, counts != nullptr ? *counts : model::closed_form(p),

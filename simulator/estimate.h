@@ -52,7 +52,12 @@ model::Estimate estimate(const ir::Program& p, const model::Machine& m, const Ca
                          std::span<const Range> where, const lower::Counts* counts = nullptr,
                          TermDetail detail = TermDetail::full);
 
-// A lower bound of that, from the program's instructions alone; 0: there is none. Far cheaper.
+// One group's tile of a program that shares groups with others, on one unit beside busy others,
+// with the caches that such a tile leaves. `group`: extents of the tile per axis of the anchor.
+model::Estimate estimate_tile(const ir::Program& p, std::span<const int64_t> group,
+                              const model::Machine& m, TermDetail detail = TermDetail::none);
+
+// A lower bound of a program's time, from its instructions alone; 0: there is none. Far cheaper.
 double at_least(const ir::Program& p, const model::Machine& m);
 
 // The caches after the program ran.

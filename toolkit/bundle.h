@@ -50,6 +50,9 @@ struct Bundle {
   double plan_s = 0;       // choosing; without the kernel compiler and packing
   double build_s = 0;      // the kernel compiler; 0: not built, or from the cache
   Diags notes;             // of compiling, not kept on disk
+  // As compiler::Compiled has them; not kept on disk.
+  std::vector<std::string> considered;
+  std::vector<std::string> traffic;  // a line per boundary
   bool operator==(const Bundle&) const = default;
 };
 

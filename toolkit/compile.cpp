@@ -14,6 +14,7 @@
 #include "toolkit/devices.h"
 #include "toolkit/model_type.h"
 #include "toolkit/packing.h"
+#include "toolkit/passed_tiles.h"
 #include "toolkit/profiles.h"
 
 namespace assay::toolkit {
@@ -158,6 +159,7 @@ Result<compiler::Compiled> choose_programs(const ir::Graph& graph, const hwdesc:
                                            const CompileOptions& options) {
   compiler::Options o;
   o.keep = options.keep;
+  o.fuse = options.fuse;
   o.cancel = options.cancel;
   o.progress = [&](int done, int total, const std::string& what) {
     report(options.progress, done, total, what);
@@ -186,6 +188,8 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
   bundle.plan = std::move(compiled->plan);
   bundle.estimates = std::move(compiled->estimates);
   bundle.total = std::move(compiled->total);
+  bundle.considered = std::move(compiled->considered);
+  bundle.traffic = traffic_lines(compiled->traffic, compiled->separate_traffic);
   bundle.weights = pack_weights(bundle.plan, compiled->constants);
   const Diags diags = add_kernels(bundle, *target, options);
   if (!diags.empty()) return diags;

@@ -21,6 +21,7 @@ struct CompileOptions {
   std::string type;
   // Best programs per operator that are lowered, so that their counts are exact.
   int keep = compiler::Options{}.keep;
+  compiler::Fuse fuse = compiler::Options{}.fuse;
   bool build = true;      // run the kernel compiler now if a device here runs this api
   std::string cache_dir;  // of built kernels; "": the runtime's choice
   Progress progress;

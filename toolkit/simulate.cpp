@@ -16,6 +16,7 @@
 #include "toolkit/bundle.h"
 #include "toolkit/calibration.h"
 #include "toolkit/compile.h"
+#include "toolkit/passed_tiles.h"
 #include "toolkit/profiles.h"
 
 namespace assay::toolkit {
@@ -270,6 +271,7 @@ std::string mapping_of(const ir::Program& p) {
     out += fmt::format("  copy of {}: {}, {} at once\n",
                        p.graph.tensors[static_cast<size_t>(t)].name, ir::print(*s.tasks), s.width);
   }
+  for (const std::string& line : passed_tiles(p)) out += "  " + line + "\n";
   return out;
 }
 

@@ -51,7 +51,7 @@ Result<Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profile& pro
                                 const std::string& api);
 
 // How a program places work, a line each: its matrix instruction and the elements of each lane, its
-// threads over two axes, who copies what; "": lanes along one axis alone.
+// threads over two axes, who copies what, what stays on the chip; "": lanes along one axis alone.
 std::string mapping_of(const ir::Program& p);
 
 // Every term of an estimate, as text: what `--explain` prints.

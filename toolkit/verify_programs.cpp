@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ir/producers.h"
 #include "toolkit/compile.h"
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
@@ -12,7 +13,7 @@ namespace {
 
 // The program's graph with every operand an input, in the order of the kernel's arguments.
 ir::Graph open_graph(const ir::Program& p) {
-  ir::Graph g = p.graph;
+  ir::Graph g = ir::whole_graph(p);
   g.inputs = ir::arguments_of(p);
   g.inputs.pop_back();  // the output comes last
   g.constants.clear();

@@ -16,11 +16,25 @@ namespace assay::compiler {
 
 namespace {
 
+// Of a whole program, or of a tile where groups are given.
+model::Estimate estimate_of(const Problem& problem, const ir::Program& p, const model::Machine& m,
+                            const simulator::CacheState& before,
+                            std::span<const simulator::Range> where) {
+  return problem.group.empty() || m.simt
+             ? simulator::estimate(p, m, before, where, nullptr, simulator::TermDetail::none)
+             : simulator::estimate_tile(p, problem.group, m);
+}
+
 // Exact counts when the program lowers; without a known dialect the closed form stands.
-bool rescore(Candidate& c, const hwdesc::Target& target, const model::Machine& m,
-             const simulator::CacheState& before, std::span<const simulator::Range> where,
-             Diags& why) {
+bool rescore(Candidate& c, const Problem& problem, const hwdesc::Target& target,
+             const model::Machine& m, const simulator::CacheState& before,
+             std::span<const simulator::Range> where, Diags& why) {
   if (!c.program.workers.empty() && !target.dialect.known) return true;  // predicted only
+  if (!problem.group.empty()) {  // counted with the programs that share its groups
+    why = lower::legal(c.program, target);
+    if (why.empty()) c.estimate = estimate_of(problem, c.program, m, before, where);
+    return why.empty();
+  }
   const Result<ir::Kernel> kernel = lower::lower(c.program, target);
   if (!kernel.ok()) {
     why = kernel.diags();
@@ -39,6 +53,12 @@ bool spills(const ir::Program& p, const model::Machine& m) {
   if (!p.workers.empty() || p.graph.nodes[0].combine == ir::Combiner::none) return false;
   return static_cast<double>(lower::live_vectors(p) + lower::hoisted_vectors(p)) >
          m.vector_registers;
+}
+
+// Groups that are given have one wave, and inner tiles divide theirs.
+bool keeps_groups(const Problem& problem, const ir::Program& p) {
+  return problem.group.empty() || (p.tiles[0].extent == problem.group && p.workers.empty() &&
+                                   !p.threads && ir::verify(p).empty());
 }
 
 bool faster(const Candidate& a, const Candidate& b) {
@@ -70,7 +90,8 @@ void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
 
 // Estimates of all programs that may be among the `keep` fastest. Those whose lower bound exceeds
 // that many estimates are not.
-std::vector<Candidate> fastest(std::vector<std::pair<double, ir::Program>>& bounded,
+std::vector<Candidate> fastest(const Problem& problem,
+                               std::vector<std::pair<double, ir::Program>>& bounded,
                                const model::Machine& m, const simulator::CacheState& before,
                                std::span<const simulator::Range> where, int keep) {
   std::stable_sort(bounded.begin(), bounded.end(),
@@ -79,8 +100,7 @@ std::vector<Candidate> fastest(std::vector<std::pair<double, ir::Program>>& boun
   std::priority_queue<double> best;
   for (auto& [least, program] : bounded) {
     if (static_cast<int>(best.size()) >= keep && least > best.top()) break;
-    model::Estimate e =
-        simulator::estimate(program, m, before, where, nullptr, simulator::TermDetail::none);
+    model::Estimate e = estimate_of(problem, program, m, before, where);
     best.push(e.seconds);
     if (static_cast<int>(best.size()) > keep) best.pop();
     out.push_back({std::move(program), std::move(e)});
@@ -147,7 +167,7 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
   Diags why;
   for (const Choice& c : choices_for(space, target.dialect.known)) {
     Candidate candidate{build(space, c), {}};
-    if (spills(candidate.program, m)) {
+    if (spills(candidate.program, m) || !keeps_groups(problem, candidate.program)) {
       ++out.pruned;
       continue;
     }
@@ -162,7 +182,7 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
     const double least = simulator::at_least(candidate.program, m);
     bounded.emplace_back(least, std::move(candidate.program));
   }
-  std::vector<Candidate> candidates = fastest(bounded, m, before, where, keep);
+  std::vector<Candidate> candidates = fastest(problem, bounded, m, before, where, keep);
   out.evaluated += static_cast<int64_t>(candidates.size());
   out.pruned += static_cast<int64_t>(bounded.size() - candidates.size());
   std::stable_sort(candidates.begin(), candidates.end(), faster);
@@ -171,14 +191,14 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
     out.others = others_of(candidates, bounded, candidates.front().program.instruction);
   for (Candidate& c : candidates) {
     if (static_cast<int>(out.best.size()) >= keep) break;
-    if (rescore(c, target, m, before, where, why))
+    if (rescore(c, problem, target, m, before, where, why))
       out.best.push_back(std::move(c));
     else
       ++out.pruned;
   }
   if (out.best.empty()) {
     Candidate fallback{build(space, scalar_choice(space)), {}};
-    if (!rescore(fallback, target, m, before, where, why)) return why;
+    if (!rescore(fallback, problem, target, m, before, where, why)) return why;
     out.best.push_back(std::move(fallback));
   }
   std::stable_sort(out.best.begin(), out.best.end(), faster);

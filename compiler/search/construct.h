@@ -23,6 +23,8 @@ struct Problem {
   ir::Graph graph;                  // one chain: nodes[0] is the anchor
   std::vector<ir::Layout> layouts;  // per tensor
   std::vector<bool> packable;       // per tensor: a constant, its layout is ours to choose
+  // Per axis of the anchor the extent of a group's tile, where it is given; empty: it is free.
+  std::vector<int64_t> group = {};
 };
 
 struct Candidate {

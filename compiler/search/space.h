@@ -40,7 +40,15 @@ struct Space {
 
   Space(const Problem& p, const model::Machine& m);
 
-  int64_t extent(int axis) const { return anchor.axes[static_cast<size_t>(axis)].extent; }
+  // Of the axis, or of a group's tile where that is given.
+  int64_t extent(int axis) const {
+    const auto a = static_cast<size_t>(axis);
+    return problem.group.empty() ? anchor.axes[a].extent : problem.group[a];
+  }
+  // Is the axis cut into tiles that are given? Inner tiles divide them.
+  bool is_cut(int axis) const {
+    return extent(axis) < anchor.axes[static_cast<size_t>(axis)].extent;
+  }
   struct LaneCost {
     std::vector<int> must_stage;  // reads of the anchor that only a copy makes contiguous
     bool gathers = false;         // a read or the output needs a gather or scatter

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kOneUnitPoints = 1 << 20;  // more work than this is worth a second unit
 constexpr int64_t kWaveAccumulators = 32;   // registers of a thread
+constexpr size_t kDivisors = 3;             // of a given tile that are tried, the largest ones
 
 // Tiles of `extent` of at most `limit`, so that the last tile is nearly as long as the others.
 std::vector<int64_t> balanced_tiles(int64_t extent, int64_t limit) {
@@ -59,10 +60,11 @@ bool has_groups(const Space& s, int axis) { return s.longest_tile(axis) < s.exte
 // Tiles of an axis along which operands are reused: of a group's filters, those that divide them.
 std::vector<int64_t> reusing_tiles(const Space& s, int axis, int64_t limit) {
   const int64_t longest = s.longest_tile(axis);
-  if (!has_groups(s, axis)) return balanced_tiles(longest, limit);
+  if (!has_groups(s, axis) && !s.is_cut(axis)) return balanced_tiles(longest, limit);
   std::vector<int64_t> out;
   for (int64_t t = std::min(longest, limit); t >= 1; --t)
     if (longest % t == 0) out.push_back(t);
+  if (!has_groups(s, axis)) out.resize(std::min(out.size(), kDivisors));
   return out;
 }
 
@@ -162,7 +164,7 @@ std::vector<std::vector<int64_t>> group_tiles(const Space& s,
   for (size_t a = 0; a < s.anchor.axes.size(); ++a) whole.push_back(s.extent(static_cast<int>(a)));
   std::vector<std::vector<int64_t>> out{whole};
   const auto units = static_cast<int64_t>(s.machine.units);
-  if (units == 1) return out;
+  if (units == 1 || !s.problem.group.empty()) return out;
   if (ir::points_of(s.anchor) > kOneUnitPoints) out.clear();
   std::set<std::vector<int64_t>> seen;
   for (int a = 0; a < s.spatial; ++a) {

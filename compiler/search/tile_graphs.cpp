@@ -8,8 +8,6 @@
 
 namespace assay::compiler {
 
-namespace {
-
 Problem problem_of(const LaidOut& laid, const ChainGraph& chain) {
   Problem p;
   p.graph = chain.graph;
@@ -19,8 +17,6 @@ Problem problem_of(const LaidOut& laid, const ChainGraph& chain) {
   }
   return p;
 }
-
-}  // namespace
 
 std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage) {
   std::vector<bool> out;
@@ -32,9 +28,13 @@ std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage
 }
 
 std::vector<TileGraph> form_tile_graphs(const LaidOut& laid, const std::vector<bool>& free,
-                                        const model::Machine& m) {
+                                        const model::Machine& m, bool epilogues) {
+  std::vector<NodeChain> chains;
+  if (epilogues) chains = fuse_epilogues(laid.graph, free);
+  for (int n = 0; !epilogues && n < static_cast<int>(laid.graph.nodes.size()); ++n)
+    chains.push_back({n});
   std::vector<TileGraph> out;
-  for (const NodeChain& chain : fuse_epilogues(laid.graph, free)) {
+  for (const NodeChain& chain : chains) {
     if (free[static_cast<size_t>(chain[0])]) continue;
     TileGraph t;
     t.name = laid.graph.nodes[static_cast<size_t>(chain[0])].name;
@@ -46,11 +46,11 @@ std::vector<TileGraph> form_tile_graphs(const LaidOut& laid, const std::vector<b
   return out;
 }
 
-TileGraphs form_tile_graphs(LaidOut laid, const model::Machine& m) {
+TileGraphs form_tile_graphs(LaidOut laid, const model::Machine& m, bool epilogues) {
   TileGraphs out;
   out.laid = std::move(laid);
   out.storage = storage_of(out.laid.graph, out.laid.layouts);
-  out.parts = form_tile_graphs(out.laid, free_nodes(out.laid.graph, out.storage), m);
+  out.parts = form_tile_graphs(out.laid, free_nodes(out.laid.graph, out.storage), m, epilogues);
   return out;
 }
 
@@ -58,6 +58,7 @@ std::string key_of(const Problem& p) {
   std::string key = ir::print_graph(p.graph);
   for (size_t t = 0; t < p.layouts.size(); ++t)
     key += ir::print(p.layouts[t]) + (p.packable[t] ? "c\n" : "\n");
+  for (const int64_t extent : p.group) key += std::to_string(extent) + " ";
   return key;
 }
 

@@ -25,15 +25,19 @@ struct TileGraphs {
   std::vector<TileGraph> parts;  // in an order in which they can run
 };
 
+// What construction has to know of a chain of the graph, with the graph's axes.
+Problem problem_of(const LaidOut& laid, const ChainGraph& chain);
+
 // Nodes whose output lies where their operand lies (reshapes): no step computes them.
 std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage);
 
-// `free`: as free_nodes. Of a chip whose lanes are threads, neighbouring axes are one.
+// `free`: as free_nodes. Of a chip whose lanes are threads, neighbouring axes are one. `epilogues`:
+// elementwise nodes join the node before them; else each node is a tile-graph.
 std::vector<TileGraph> form_tile_graphs(const LaidOut& laid, const std::vector<bool>& free,
-                                        const model::Machine& m);
+                                        const model::Machine& m, bool epilogues = true);
 
 // The passes from layouts on see one graph, its storage and its tile-graphs.
-TileGraphs form_tile_graphs(LaidOut laid, const model::Machine& m);
+TileGraphs form_tile_graphs(LaidOut laid, const model::Machine& m, bool epilogues = true);
 
 // Equal problems have equal answers: the key under which an answer is remembered.
 std::string key_of(const Problem& p);

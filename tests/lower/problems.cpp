@@ -11,6 +11,7 @@
 #include "ir/computed_type.h"
 #include "ir/element.h"
 #include "ir/positions.h"
+#include "ir/producers.h"
 #include "lower/legal.h"
 #include "lower/lower.h"
 #include "support/diag.h"
@@ -389,6 +390,7 @@ void give_whole_types(ir::Graph& g, std::mt19937& rng, bool mixed) {
 
 std::vector<std::vector<float>> arguments_for(const ir::Program& p,
                                               const std::vector<std::vector<float>>& inputs) {
+  const std::vector<int> given = ir::whole_graph(p).inputs;
   std::vector<std::vector<float>> buffers;
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
@@ -396,8 +398,8 @@ std::vector<std::vector<float>> arguments_for(const ir::Program& p,
     const bool output = t == p.graph.outputs[0];
     std::vector<float> b(static_cast<size_t>(ir::physical_elements(p.layouts[i], shape)),
                          output ? std::nanf("") : 0.0F);
-    for (size_t k = 0; k < p.graph.inputs.size(); ++k)
-      if (p.graph.inputs[k] == t)
+    for (size_t k = 0; k < given.size(); ++k)
+      if (given[k] == t)
         each_element(p.layouts[i], shape, [&](size_t from, size_t to) { b[to] = inputs[k][from]; });
     buffers.push_back(std::move(b));
   }
@@ -406,7 +408,7 @@ std::vector<std::vector<float>> arguments_for(const ir::Program& p,
 
 Comparison compare_output(const ir::Program& p, const std::vector<std::vector<float>>& inputs,
                           const std::vector<float>& output) {
-  const auto reference = ir::evaluate(p.graph, inputs);
+  const auto reference = ir::evaluate(ir::whole_graph(p), inputs);
   if (!reference.ok()) return {0, render(reference.diags())};
   Comparison out;
   const auto o = static_cast<size_t>(p.graph.outputs[0]);
@@ -430,9 +432,10 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target,
 }
 
 Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng) {
-  std::vector<std::vector<float>> inputs = random_inputs(p.graph, rng);
+  const ir::Graph whole = ir::whole_graph(p);
+  std::vector<std::vector<float>> inputs = random_inputs(whole, rng);
   for (size_t k = 0; k < inputs.size(); ++k) {
-    const ir::DType stored = p.graph.tensors[static_cast<size_t>(p.graph.inputs[k])].dtype;
+    const ir::DType stored = whole.tensors[static_cast<size_t>(whole.inputs[k])].dtype;
     const double scale = ir::is_integer(stored) ? 20 : 1;
     for (float& x : inputs[k])
       x = static_cast<float>(ir::rounded(stored, static_cast<double>(x) * scale));

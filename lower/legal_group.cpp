@@ -1,0 +1,78 @@
+#include "lower/legal_group.h"
+
+#include <algorithm>
+
+#include "ir/producers.h"
+#include "lower/legal.h"
+
+namespace assay::lower {
+
+namespace {
+
+int64_t waves_of(const ir::Program& p) {
+  int64_t n = 1;
+  for (const int w : p.workers) n *= w;
+  return n;
+}
+
+// Tiles that are kept on the chip must fit the memory that their edge names.
+void check_passed(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
+  int64_t all = 0;
+  for (const ir::Producer& r : p.producers) {
+    const std::string& name = p.graph.tensors[static_cast<size_t>(ir::passed_tensor(r))].name;
+    const int64_t bytes = ir::passed_bytes(p, r);
+    all += bytes;
+    const auto level =
+        std::find_if(target.profile.memory.begin(), target.profile.memory.end(),
+                     [&](const hwdesc::MemoryLevel& l) { return l.name == r.level; });
+    if (level == target.profile.memory.end()) {
+      std::string names;
+      for (const hwdesc::MemoryLevel& l : target.profile.memory)
+        names += (names.empty() ? "" : ", ") + l.name;
+      out.push_back(error(p.name + ": " + name + " is kept on the chip in '" + r.level +
+                              "', which the profile has not",
+                          "one of " + names));
+    } else if (level->capacity.known() && static_cast<double>(bytes) > level->capacity.value->v) {
+      out.push_back(error(p.name + ": a tile of " + name + " has " + std::to_string(bytes) +
+                              " B, and " + r.level + " holds " +
+                              std::to_string(static_cast<int64_t>(level->capacity.value->v)) + " B",
+                          "smaller tiles of a group, or a larger memory"));
+    }
+  }
+  const auto& limit = target.api.limits.group_memory;
+  if (limit.known() && static_cast<double>(all) > limit.value->v)
+    out.push_back(error(
+        p.name + ": tiles of " + std::to_string(all) + " B that are kept on the chip exceed the " +
+        std::to_string(static_cast<int64_t>(limit.value->v)) + " B of group memory"));
+}
+
+}  // namespace
+
+Diags over_limits_together(const ir::Program& p, const hwdesc::Target& target) {
+  Diags out;
+  check_passed(p, target, out);
+  const std::vector<ir::Member> members = ir::members_of(p);
+  for (const ir::Member& m : members) {
+    const Diags own = over_limits(m.program, target);
+    out.insert(out.end(), own.begin(), own.end());
+    if (m.program.pipeline_stages > 1)
+      out.push_back(error(m.program.name + ": copies ahead of their step are not generated",
+                          "pipeline_stages: 1"));
+    if (waves_of(m.program) != waves_of(members.back().program) ||
+        m.program.threads.has_value() != members.back().program.threads.has_value())
+      out.push_back(error(p.name + ": all programs of a group have the same waves"));
+  }
+  return out;
+}
+
+Diags unpriceable_together(const ir::Program& p, const hwdesc::Target& target) {
+  Diags out;
+  check_passed(p, target, out);
+  for (const ir::Member& m : ir::members_of(p)) {
+    const Diags own = unpriceable(m.program, target);
+    out.insert(out.end(), own.begin(), own.end());
+  }
+  return out;
+}
+
+}  // namespace assay::lower

@@ -1,0 +1,20 @@
+// A program with producers: what a group's tiles cost one after the other. Internal to simulator/.
+#pragma once
+
+#include <span>
+
+#include "simulator/estimate.h"
+
+namespace assay::simulator {
+
+// Where lanes are elements of vectors, the busiest unit's groups in order: each producer's tile,
+// then the program's own, with the caches that the tile before left. Where they are threads, the
+// programs one after the other in one launch.
+model::Estimate estimate_group(const ir::Program& p, const model::Machine& m,
+                               const CacheState& before, std::span<const Range> where,
+                               TermDetail detail);
+
+CacheState after_group(const ir::Program& p, const model::Machine& m, CacheState before,
+                       std::span<const Range> where);
+
+}  // namespace assay::simulator

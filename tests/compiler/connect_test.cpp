@@ -1,0 +1,77 @@
+// Steps that compute several tile-graphs: right results, and what is connected where.
+#include "compiler/search/connect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "compiler/compile.h"
+#include "ir/producers.h"
+#include "tests/lower/problems.h"
+#include "tests/lower/random_chain.h"
+
+namespace assay::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+
+void expect_right(const hwdesc::Target& target, int chains, int least) {
+  int connected = 0;
+  for (int seed = 0; seed < chains; ++seed) {
+    const ir::Graph g = test::random_chain(static_cast<uint32_t>(seed), 2 + seed % 5);
+    ASSERT_TRUE(ir::verify(g).empty()) << seed;
+    Options options;
+    options.fuse = Fuse::always;
+    const Result<Compiled> made = compile(g, target, options);
+    ASSERT_TRUE(made.ok()) << seed << render(made.diags());
+    ASSERT_TRUE(ir::verify(made->plan).empty()) << seed << render(ir::verify(made->plan));
+    std::mt19937 rng(static_cast<uint32_t>(seed));
+    for (const ir::Program& p : made->plan.programs) {
+      connected += p.producers.empty() ? 0 : 1;
+      const test::Comparison c = test::compare(p, target, rng);
+      EXPECT_EQ(c.fault, "") << seed << ir::print_program(p);
+      EXPECT_LT(c.difference, 1e-4) << seed << ir::print_program(p);
+    }
+  }
+  EXPECT_GE(connected, least);
+}
+
+TEST(Connect, RandomChainsOfCoresAreRight) { expect_right(test::small_cpu(8, 2), 250, 120); }
+TEST(Connect, RandomChainsOfThreadsAreRight) { expect_right(test::small_gpu(8), 250, 120); }
+
+// Rows of 4096 numbers, read three times: they stay in the unit's memory.
+TEST(Connect, ANormalisationIsOneStepWhereItsRowsComeFromFar) {
+  const Result<ir::Graph> g = parse_operator("layer_norm rows=4096 columns=1024");
+  ASSERT_TRUE(g.ok());
+  Options options;
+  hwdesc::Target target = test::small_cpu(8, 2);
+  for (hwdesc::MemoryLevel& l : target.profile.memory)
+    if (l.capacity.known()) l.capacity.value->v *= 32;
+  const Result<Compiled> apart = compile(*g, target, options);
+  options.fuse = Fuse::all;
+  const Result<Compiled> together = compile(*g, target, options);
+  ASSERT_TRUE(apart.ok() && together.ok());
+  EXPECT_GT(apart->plan.steps.size(), 2U);
+  EXPECT_EQ(together->plan.steps.size(), 1U);
+  EXPECT_LT(together->total.seconds, apart->total.seconds);
+  EXPECT_FALSE(together->considered.empty());
+  EXPECT_TRUE(apart->considered.empty());
+}
+
+TEST(Connect, WithoutFusionEachNodeIsAStep) {
+  const Result<ir::Graph> g = parse_operator("gelu n=1000");
+  ASSERT_TRUE(g.ok());
+  Options options;
+  options.fuse = Fuse::none;
+  const Result<Compiled> none = compile(*g, test::small_cpu(8, 2), options);
+  options.fuse = Fuse::elementwise;
+  const Result<Compiled> one = compile(*g, test::small_cpu(8, 2), options);
+  ASSERT_TRUE(none.ok() && one.ok());
+  EXPECT_EQ(one->plan.steps.size(), 1U);
+  EXPECT_EQ(none->plan.steps.size(), g->nodes.size());
+  EXPECT_GT(g->nodes.size(), 2U);
+}
+
+}  // namespace
+}  // namespace assay::compiler

@@ -1,0 +1,207 @@
+// Tile-graphs of several reductions: what a group keeps on the chip, and what is refused.
+#include "ir/producers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "codegen/dialect.h"
+#include "codegen/render.h"
+#include "lower/legal.h"
+#include "lower/lower.h"
+#include "tests/lower/problems.h"
+
+namespace assay::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  if (from.empty()) return text;
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+// y = relu(x w + b) v in groups of 8 rows, the last of 5.
+std::string chain(const std::string& from = "", const std::string& to = "") {
+  return replaced(R"yaml(schema: assay/program/2
+name: chain
+graph:
+  name: chain
+  tensors: {h: f32 37x24, v: f32 24x19, y: f32 37x19, x: f32 37x11, w: f32 11x24, b: f32 24}
+  inputs: [h, v, x, w, b]
+  outputs: [y]
+  nodes:
+    - {name: second, op: matmul, out: "y[m, n]", axes: {m: 37, n: 19, k: 24}, combine: sum,
+       body: "h[m, k] * v[k, n]"}
+layouts: {h: "[0%8, 1]"}
+tiles:
+  - {memory: l2, extent: {m: 8}, order: [m, n]}
+  - {memory: registers, extent: {m: 4, n: 8, k: 1}, order: [m, n, k]}
+vector: {axis: n, width: 8}
+producers:
+  - level: l1
+    tensors: {a: x, w: w, b: b, h: h}
+    program:
+      name: first
+      graph:
+        name: first
+        tensors: {a: f32 37x11, w: f32 11x24, p: f32 37x24, b: f32 24, h: f32 37x24}
+        inputs: [a, w, b]
+        outputs: [h]
+        nodes:
+          - {name: product, op: matmul, out: "p[m, n]", axes: {m: 37, n: 24, k: 11}, combine: sum,
+             body: "a[m, k] * w[k, n]"}
+          - {name: relu, op: relu, out: "h[m, n]", axes: {m: 37, n: 24},
+             body: "max(p[m, n] + b[n], 0)"}
+      edges: [{from: 0, to: 1, level: registers}]
+      layouts: {h: "[0%8, 1]"}
+      tiles:
+        - {memory: l2, extent: {m: 8}, order: [m, n]}
+        - {memory: registers, extent: {m: 2, n: 16, k: 1}, order: [n, m, k]}
+      vector: {axis: n, width: 8}
+)yaml",
+                  from, to);
+}
+
+std::string faults(const std::string& text) {
+  const Result<ir::Program> p = ir::parse_program(text, "p.yaml");
+  return p.ok() ? "" : render(p.diags());
+}
+
+TEST(Producers, AGroupMakesTheRowsThatItReads) {
+  const Result<ir::Program> p = ir::parse_program(chain(), "p.yaml");
+  ASSERT_TRUE(p.ok()) << render(p.diags());
+  EXPECT_EQ(ir::arguments_of(*p), (std::vector<int>{1, 3, 4, 5, 2})) << "h is no argument";
+  EXPECT_EQ(ir::passed_bytes(*p, p->producers[0]), 8 * 24 * 4);
+  EXPECT_EQ(*ir::group_axes(*p), (std::vector<std::vector<int>>{{0, -1, -1}, {0, -1, -1}}));
+  std::mt19937 rng(1);
+  const Comparison c = compare(*p, small_cpu(8, 2), rng);
+  EXPECT_EQ(c.fault, "");
+  EXPECT_LT(c.difference, 1e-5);
+  const auto kernel = lower::lower(*p, small_cpu(8, 2));
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->groups, 5);
+  ASSERT_EQ(kernel->buffers.size(), 6U);
+  EXPECT_EQ(kernel->buffers[5].scope, ir::Scope::scratch);
+  EXPECT_EQ(kernel->buffers[5].elements, 8 * 24);
+}
+
+// Constants of one program's functions would take registers from another's product.
+TEST(Producers, EachProgramIsAFunctionOfItsOwnInCpp) {
+  const Result<ir::Program> p = ir::parse_program(chain(), "p.yaml");
+  ASSERT_TRUE(p.ok());
+  const auto kernel = lower::lower(*p, small_cpu(8, 2));
+  ASSERT_TRUE(kernel.ok());
+  const auto text = [&](const char* dialect) {
+    const auto source =
+        codegen::render(std::span<const ir::Kernel>(&*kernel, 1),
+                        *codegen::parse_dialect(codegen::dialect_text(dialect), dialect));
+    EXPECT_TRUE(source.ok()) << render(source.diags());
+    return source.ok() ? *source : std::string();
+  };
+  EXPECT_THAT(text("cpp"), HasSubstr("noinline)) void chain_body_part0("));
+  EXPECT_THAT(text("cpp"), HasSubstr("  chain_body_part1("));
+  EXPECT_THAT(text("opencl"), Not(HasSubstr("chain_body_part")));
+}
+
+TEST(Producers, TextIsReadBackAsItIs) {
+  const Result<ir::Program> p = ir::parse_program(chain(), "p.yaml");
+  ASSERT_TRUE(p.ok());
+  const std::string text = ir::print_program(*p);
+  const Result<ir::Program> back = ir::parse_program(text, "again.yaml");
+  ASSERT_TRUE(back.ok()) << render(back.diags()) << text;
+  EXPECT_EQ(*back, *p);
+  EXPECT_THAT(text, HasSubstr("schema: assay/program/2"));
+}
+
+TEST(Producers, LanesThatAreThreadsMeetBetweenTwoPrograms) {
+  Result<ir::Program> p = ir::parse_program(chain(), "p.yaml");
+  ASSERT_TRUE(p.ok());
+  p->producers[0].level = "shared";
+  const hwdesc::Target gpu = small_gpu(8);
+  const auto kernel = lower::lower(*p, gpu);
+  ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+  EXPECT_TRUE(std::any_of(kernel->body.begin(), kernel->body.end(), [](const ir::Stmt& s) {
+    return std::holds_alternative<ir::Barrier>(s.node);
+  }));
+  std::mt19937 rng(2);
+  const Comparison c = compare(*p, gpu, rng);
+  EXPECT_EQ(c.fault, "");
+  EXPECT_LT(c.difference, 1e-5);
+}
+
+TEST(Producers, WhatDoesNotFitIsRefused) {
+  EXPECT_THAT(faults(chain("extent: {m: 8}, order: [m, n]}\n        - ",
+                           "extent: {m: 16}, order: [m, n]}\n        - ")),
+              HasSubstr("holds 8 along dimension 0, where a group makes tiles of 16"));
+  ir::Program p = *ir::parse_program(chain(), "p.yaml");
+  p.producers[0].program.tiles[0].extent[0] = 16;
+  p.layouts[0].dims[0].mod = p.producers[0].program.layouts[4].dims[0].mod = 16;
+  EXPECT_THAT(render(ir::verify(p)), HasSubstr("a group makes 16, and what is read is 8"));
+  EXPECT_THAT(faults(chain("h[m, k] * v", "h[36 - m, k] * v")),
+              HasSubstr("tiles that are kept on the chip are disjoint"));
+  EXPECT_THAT(
+      faults(chain("layouts: {h: \"[0%8, 1]\"}\ntiles", "layouts: {h: \"[0%4, 1]\"}\ntiles")),
+      HasSubstr("another type, shape or layout"));
+  EXPECT_THAT(faults(chain("tensors: {a: x, w: w, b: b, h: h}", "tensors: {a: x, w: w, b: b}")),
+              HasSubstr("output is none of the whole"));
+  EXPECT_THAT(
+      faults(chain("tensors: {a: x, w: w, b: b, h: h}", "tensors: {a: x, w: w, b: b, h: y}")),
+      HasSubstr("another type, shape"));
+  EXPECT_THAT(faults(chain("h[m, k] * v", "x[m, 0 * k] * v")), HasSubstr("no later program reads"));
+}
+
+TEST(Producers, AMemoryThatIsNotThereOrDoesNotHoldTheTileIsRefused) {
+  Result<ir::Program> p = ir::parse_program(chain(), "p.yaml");
+  ASSERT_TRUE(p.ok());
+  p->producers[0].level = "l9";
+  EXPECT_THAT(render(lower::legal(*p, small_cpu(8, 2))),
+              HasSubstr("h is kept on the chip in 'l9', which the profile has not"));
+  p->producers[0].level = "l1";
+  hwdesc::Target tiny = small_cpu(8, 2);
+  for (hwdesc::MemoryLevel& l : tiny.profile.memory)
+    if (l.name == "l1") l.capacity.value->v = 512;
+  EXPECT_THAT(render(lower::legal(*p, tiny)),
+              HasSubstr("a tile of h has 768 B, and l1 holds 512 B"));
+}
+
+// As they stand they are too large to be interpreted: of each, the same with short axes.
+TEST(Producers, ExamplesVerifyAndCompute) {
+  const auto small = [](std::string text,
+                        std::vector<std::pair<std::string, std::string>> shorter) {
+    for (const auto& [from, to] : shorter)
+      for (size_t at = text.find(from); at != std::string::npos;
+           at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+    return text;
+  };
+  const std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> all =
+      {{"matmul-chain", {{"4096", "150"}, {"1024", "80"}, {"256", "48"}}},
+       {"attention", {{"512", "128"}, {"12x", "3x"}, {"h: 12", "h: 3"}}},
+       {"depthwise-pointwise", {{"112", "28"}}}};
+  for (const auto& [name, shorter] : all) {
+    const std::string file =
+        std::string(ASSAY_SOURCE_DIR) + "/examples/tile-graph-" + name + ".yaml";
+    std::ifstream in(file);
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const Result<ir::Program> whole = ir::parse_program(text, file);
+    ASSERT_TRUE(whole.ok()) << render(whole.diags());
+    const Result<ir::Program> p = ir::parse_program(small(text, shorter), file);
+    ASSERT_TRUE(p.ok()) << render(p.diags());
+    hwdesc::Target cpu = small_cpu(16, 2);
+    for (hwdesc::MemoryLevel& l : cpu.profile.memory)
+      if (l.capacity.known()) l.capacity.value->v *= 1024;
+    std::mt19937 rng(3);
+    const Comparison c = compare(*p, cpu, rng);
+    EXPECT_EQ(c.fault, "") << name;
+    EXPECT_LT(c.difference, 1e-4) << name;
+  }
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,15 @@
+// Random chains of operators, for steps that compute several.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/graph.h"
+
+namespace assay::test {
+
+// At least so many nodes on rows, as models have them: products, the largest of a row and what is
+// left of each element, a row for all rows, functions of elements, transposes. Shapes hold primes
+// and ones.
+ir::Graph random_chain(uint32_t seed, int nodes);
+
+}  // namespace assay::test

@@ -1,0 +1,25 @@
+// What the steps of a plan keep on the chip, for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/plan.h"
+#include "model/estimate.h"
+
+namespace assay::toolkit {
+
+// Per tensor that stays on the chip a line: the memory that holds its tile, the tile's bytes, and
+// the bytes of the whole tensor that are neither written to farther memory nor read from there.
+// Empty: the program has no producers.
+std::vector<std::string> passed_tiles(const ir::Program& p);
+
+// The same per step that computes several programs, below a line with its groups.
+std::vector<std::string> passed_tiles(const ir::Plan& plan);
+
+// Estimated traffic over each boundary of the memories, beside what it is where every tile-graph is
+// a step of its own (`separate` empty: not shown).
+std::vector<std::string> traffic_lines(const std::vector<model::LevelUse>& plan,
+                                       const std::vector<model::LevelUse>& separate);
+
+}  // namespace assay::toolkit
