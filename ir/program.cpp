@@ -197,6 +197,13 @@ int64_t group_count(const Program& p) {
   return n;
 }
 
+Diags tile_faults(const Program& p) {
+  Verifier v{p, {}};
+  v.check_tiles();
+  v.check_vector();
+  return v.diags;
+}
+
 Diags verify(const Program& p) {
   Verifier v{p, {}};
   if (p.graph.nodes.empty()) return {error(p.name + ": a program needs at least one node")};

@@ -110,6 +110,10 @@ int64_t group_count(const Program& p);
 // make what their readers need. lower's `legal` checks the limits of a target.
 Diags verify(const Program& p);
 
+// The part of it about tiles and the vector axis, for ranking many programs of one graph. Pre:
+// tiles have an extent per axis.
+Diags tile_faults(const Program& p);
+
 // YAML; parse(print(p)) == p; canonical bytes.
 std::string print_program(const Program& p);
 Result<Program> parse_program(std::string_view text, std::string_view file);

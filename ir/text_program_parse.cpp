@@ -43,12 +43,20 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
     read_staging(node);
     read_switches(node);
     read_producers(node);
-    if (r_.ok() && !inner_)
-      for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
+    if (r_.ok() && !inner_) check(node);
     return std::move(p_);
   }
 
  private:
+  // Faults of the program itself, then of what is between it and its producers.
+  void check(const yaml::Node& node) {
+    Program own = p_;
+    own.producers.clear();
+    for (const Diag& d : verify(own)) r_.fault(node, d.message, d.hint);
+    if (const yaml::Node* producers = node.find("producers"); producers && r_.ok())
+      for (const Diag& d : producer_faults(p_)) r_.fault(*producers, d.message, d.hint);
+  }
+
   std::optional<int> id(const yaml::Node& node, std::string_view what,
                         const std::vector<std::string>& names) {
     const std::optional<std::string> name = r_.text(node);
@@ -231,6 +239,8 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
       Producer out;
       out.level = r_.text_or(r, "level", "");
       out.program = ProgramReader(r_, true).read(*program);
+      if (!r_.ok()) return;
+      for (const Diag& d : verify(out.program)) r_.fault(*program, d.message, d.hint);
       if (!r_.ok()) return;
       out.tensors.assign(out.program.graph.tensors.size(), -1);
       const std::vector<std::string> own = tensor_names(out.program.graph);

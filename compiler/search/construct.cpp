@@ -58,7 +58,7 @@ bool spills(const ir::Program& p, const model::Machine& m) {
 // Groups that are given have one wave, and inner tiles divide theirs.
 bool keeps_groups(const Problem& problem, const ir::Program& p) {
   return problem.group.empty() || (p.tiles[0].extent == problem.group && p.workers.empty() &&
-                                   !p.threads && ir::verify(p).empty());
+                                   !p.threads && ir::tile_faults(p).empty());
 }
 
 bool faster(const Candidate& a, const Candidate& b) {

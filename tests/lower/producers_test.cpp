@@ -136,9 +136,13 @@ TEST(Producers, LanesThatAreThreadsMeetBetweenTwoPrograms) {
 }
 
 TEST(Producers, WhatDoesNotFitIsRefused) {
-  EXPECT_THAT(faults(chain("extent: {m: 8}, order: [m, n]}\n        - ",
-                           "extent: {m: 16}, order: [m, n]}\n        - ")),
-              HasSubstr("holds 8 along dimension 0, where a group makes tiles of 16"));
+  EXPECT_THAT(
+      faults(chain("extent: {m: 8}, order: [m, n]}\n        - ",
+                   "extent: {m: 16}, order: [m, n]}\n        - ")),
+      HasSubstr("p.yaml:17:3: error: chain: h: its layout holds 8 along dimension 0, where a "
+                "group makes tiles of 16"));
+  EXPECT_THAT(faults(chain("extent: {m: 2, n: 16, k: 1}", "extent: {m: 3, n: 16, k: 1}")),
+              HasSubstr("p.yaml:20:7: error: first: tile 1, axis m: extent 3 does not divide"));
   ir::Program p = *ir::parse_program(chain(), "p.yaml");
   p.producers[0].program.tiles[0].extent[0] = 16;
   p.layouts[0].dims[0].mod = p.producers[0].program.layouts[4].dims[0].mod = 16;
