@@ -69,6 +69,12 @@ std::string own_parameters(Printer& p) {
   return out;
 }
 
+std::string own_names(const Printer& p) {
+  std::string out = p.index_names[0];
+  if (p.kernel.lane >= 0) out += ", " + p.index_names[static_cast<size_t>(p.kernel.lane)];
+  return out;
+}
+
 // The suffix of its spellings.
 std::string kind_of(const ir::Buffer& b) {
   if (b.scope == ir::Scope::scratch) return "scratch";
@@ -93,6 +99,7 @@ FrameText text_of_blocks(Printer& p) {
     if (!scratch) ++position;
   }
   f.parameters = own_parameters(p);
+  f.names = own_names(p);
   return f;
 }
 
@@ -128,8 +135,7 @@ FrameText text_of(Printer& p, Frame frame) {
       ++position;
   }
   f.parameters += own_parameters(p);
-  f.names += p.index_names[0];
-  if (p.kernel.lane >= 0) f.names += ", " + p.index_names[static_cast<size_t>(p.kernel.lane)];
+  f.names += own_names(p);
   return f;
 }
 

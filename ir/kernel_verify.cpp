@@ -49,6 +49,8 @@ void Checker::check(const For& s) {
 }
 
 void Checker::check(const If& s) {
+  if (s.own_function && (!s.conditions.empty() || !s.else_body.empty()))
+    fail("a part that is a function of its own has conditions");
   check_conditions(s.conditions);
   const bool own = std::any_of(s.conditions.begin(), s.conditions.end(),
                                [&](const Condition& c) { return is_own(c.index); });

@@ -4,6 +4,7 @@
 
 #include "ir/producers.h"
 #include "lower/legal.h"
+#include "lower/nest.h"
 
 namespace assay::lower {
 
@@ -32,6 +33,14 @@ void check_passed(const ir::Program& p, const hwdesc::Target& target, Diags& out
       out.push_back(error(p.name + ": " + name + " is kept on the chip in '" + r.level +
                               "', which the profile has not",
                           "one of " + names));
+    } else if (hwdesc::threads_of(target) > 1 && !hwdesc::is_scratchpad(*level)) {
+      out.push_back(error(p.name + ": " + name + " is kept on the chip in " + r.level +
+                              ", where threads of a group keep tiles in a scratchpad",
+                          "a memory that code copies into"));
+    } else if (hwdesc::threads_of(target) == 1 && &*level == &target.profile.memory.back()) {
+      out.push_back(error(p.name + ": " + name + " is kept on the chip in " + r.level +
+                              ", which is the farthest memory",
+                          "a cache, or a step of its own"));
     } else if (level->capacity.known() && static_cast<double>(bytes) > level->capacity.value->v) {
       out.push_back(error(p.name + ": a tile of " + name + " has " + std::to_string(bytes) +
                               " B, and " + r.level + " holds " +
@@ -39,11 +48,17 @@ void check_passed(const ir::Program& p, const hwdesc::Target& target, Diags& out
                           "smaller tiles of a group, or a larger memory"));
     }
   }
+  // The programs' staged copies lie beside the tiles.
+  for (const ir::Member& m : ir::members_of(p))
+    for (const ir::Staging& stage : m.program.staging)
+      all += ir::physical_elements(stage.layout, staged_shape(m.program, stage)) *
+             ir::bytes_of(staged_type(m.program, stage));
   const auto& limit = target.api.limits.group_memory;
   if (limit.known() && static_cast<double>(all) > limit.value->v)
-    out.push_back(error(
-        p.name + ": tiles of " + std::to_string(all) + " B that are kept on the chip exceed the " +
-        std::to_string(static_cast<int64_t>(limit.value->v)) + " B of group memory"));
+    out.push_back(error(p.name + ": tiles and copies of " + std::to_string(all) +
+                        " B that are kept on the chip exceed the " +
+                        std::to_string(static_cast<int64_t>(limit.value->v)) +
+                        " B of group memory"));
 }
 
 }  // namespace

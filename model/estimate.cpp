@@ -4,6 +4,17 @@
 
 namespace assay::model {
 
+void add_terms(std::vector<Term>& to, const std::vector<Term>& from, double times) {
+  for (const Term& t : from) {
+    const auto found =
+        std::find_if(to.begin(), to.end(), [&](const Term& x) { return x.name == t.name; });
+    if (found == to.end())
+      to.push_back({t.name, times * t.seconds, ""});
+    else
+      found->seconds += times * t.seconds;
+  }
+}
+
 void add_levels(std::vector<LevelUse>& to, const std::vector<LevelUse>& from, double times) {
   for (const LevelUse& u : from) {
     auto found = std::find_if(to.begin(), to.end(),

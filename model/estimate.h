@@ -34,6 +34,9 @@ struct Estimate {
   std::vector<std::string> assumed;            // fields of the profile that were not known
 };
 
+// Adds seconds by name, `times` over; details are of one program and fall away.
+void add_terms(std::vector<Term>& to, const std::vector<Term>& from, double times = 1);
+
 // Adds bytes and seconds by boundary, `times` over.
 void add_levels(std::vector<LevelUse>& to, const std::vector<LevelUse>& from, double times = 1);
 

@@ -8,6 +8,19 @@
 
 namespace assay::simulator {
 
+double least_time(const ir::Program& p, double flops, const model::Machine& m) {
+  double elements = 0;
+  for (const int t : ir::arguments_of(p))
+    elements += static_cast<double>(ir::elements(p.graph.tensors[static_cast<size_t>(t)]));
+  const double lanes = m.units * m.native_width;
+  return m.launch.value +
+         std::max(flops / 2 / m.fma_rate.value, elements / m.load_rate.value) / lanes;
+}
+
+double late_start(const model::Machine& m, double active, double body) {
+  return std::min(m.wakeup_skew.value * (1 - 1 / active), body * (active - 1));
+}
+
 void complete(model::Estimate& e, std::span<const double> spreads, const model::Machine& m,
               std::string_view unit) {
   const model::Term *first = nullptr, *second = nullptr;  // the largest

@@ -78,7 +78,7 @@ Estimate Estimator::run() {
               model::leaf("wake-up skew", late, "units that begin late",
                           {model::duration_of(m_.wakeup_skew)})});
   }
-  out_.efficiency = std::min(1.0, best_time() / std::max(out_.seconds, 1e-15));
+  out_.efficiency = std::min(1.0, least_time(p_, out_.flops, m_) / std::max(out_.seconds, 1e-15));
   complete(out_, spreads_, m_, "cores");
   return out_;
 }
@@ -93,15 +93,6 @@ double Estimator::power_time() {
   add_term(
       "power", seconds, [&] { return fmt::format("{:.4g} J", joules); }, m_.power.spread);
   return seconds;
-}
-
-double Estimator::best_time() const {
-  double elements = 0;
-  for (const int t : ir::arguments_of(p_))
-    elements += static_cast<double>(ir::elements(p_.graph.tensors[static_cast<size_t>(t)]));
-  const double lanes = m_.units * m_.native_width;
-  return m_.launch.value +
-         std::max(out_.flops / 2 / m_.fma_rate.value, elements / m_.load_rate.value) / lanes;
 }
 
 void Estimator::note_assumed(const Quantity& q, double seconds) {
@@ -119,7 +110,7 @@ std::vector<ir::Index> Estimator::index_of(int tensor) const {
 }
 
 double Estimator::wakeup_time(double body) {
-  const double late = std::min(m_.wakeup_skew.value * (1 - 1 / active_), body * (active_ - 1));
+  const double late = late_start(m_, active_, body);
   if (late > 0)
     add_term(
         "wake-up skew", late, [] { return std::string("units that begin late"); },

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "ir/producers.h"
@@ -15,9 +17,6 @@ namespace assay::simulator {
 
 namespace {
 
-// The groups of a unit that are looked at, in parts of all of them: those between are like the last
-// one looked at.
-constexpr double kLookedAt[] = {0, 0, 0.5};
 // Scratch lies where no tensor of a plan does.
 constexpr int64_t kScratch = int64_t{1} << 52;
 
@@ -145,14 +144,7 @@ class Group {  // invariant: refers to a program and its operands' storage, whic
 // `times` over, what one tile takes: of one unit, where `units` do the same.
 void add(model::Estimate& to, const model::Estimate& e, double times, double units) {
   to.seconds += times * e.seconds;
-  for (const model::Term& t : e.terms) {
-    const auto found = std::find_if(to.terms.begin(), to.terms.end(),
-                                    [&](const model::Term& x) { return x.name == t.name; });
-    if (found == to.terms.end())
-      to.terms.push_back({t.name, times * t.seconds, ""});
-    else
-      found->seconds += times * t.seconds;
-  }
+  model::add_terms(to.terms, e.terms, times);
   std::vector<model::LevelUse> levels = e.levels;
   for (model::LevelUse& u : levels) {
     u.read_bytes *= units;
@@ -164,18 +156,22 @@ void add(model::Estimate& to, const model::Estimate& e, double times, double uni
 
 void finish(const ir::Program& p, const model::Machine& m, model::Estimate& out,
             std::string_view unit) {
-  double elements = 0;
-  for (const int t : ir::arguments_of(p))
-    elements += static_cast<double>(ir::elements(p.graph.tensors[static_cast<size_t>(t)]));
   for (const ir::Member& member : ir::members_of(p))
     out.flops += ir::flops_of(member.program.graph, member.program.graph.nodes[0]);
-  const double lanes = m.units * m.native_width,
-               best =
-                   m.launch.value +
-                   std::max(out.flops / 2 / m.fma_rate.value, elements / m.load_rate.value) / lanes;
-  out.efficiency = std::min(1.0, best / std::max(out.seconds, 1e-15));
+  out.efficiency = std::min(1.0, least_time(p, out.flops, m) / std::max(out.seconds, 1e-15));
   const std::vector<double> spreads(out.terms.size(), 0);
   complete(out, spreads, m, unit);
+}
+
+// Storage of a member's tensors that lie outside of the chip.
+std::vector<Range> outside(const ir::Program& p, const ir::Member& member,
+                           std::span<const Range> where) {
+  std::vector<Range> out(member.tensors.size());
+  for (size_t t = 0; t < out.size(); ++t)
+    if (const int w = member.tensors[t];
+        w >= 0 && static_cast<size_t>(w) < where.size() && !ir::is_passed(p, w))
+      out[t] = where[static_cast<size_t>(w)];
+  return out;
 }
 
 // Of a chip whose lanes are threads. Tiles that are kept on the chip are as large as their storage,
@@ -184,17 +180,12 @@ model::Estimate launches(const ir::Program& p, const model::Machine& m, const Ca
                          std::span<const Range> where, TermDetail detail) {
   model::Machine inside = m;
   inside.launch.value = 0;
-  const Group group(p, where);
-  std::vector<ir::Member> members = ir::members_of(p);
+  const std::vector<ir::Member> members = ir::members_of(p);
   model::Estimate out;
   std::vector<model::Part> parts;
   for (size_t i = 0; i < members.size(); ++i) {
     const bool last = i + 1 == members.size();
-    std::vector<Range> own(members[i].tensors.size());
-    for (size_t t = 0; t < own.size(); ++t)
-      if (const int w = members[i].tensors[t];
-          w >= 0 && static_cast<size_t>(w) < where.size() && !ir::is_passed(p, w))
-        own[t] = where[static_cast<size_t>(w)];
+    const std::vector<Range> own = outside(p, members[i], where);
     const model::Estimate e =
         estimate(members[i].program, last ? m : inside, before, own, nullptr, detail);
     add(out, e, 1, 1);
@@ -228,19 +219,17 @@ model::Estimate estimate_group(const ir::Program& p, const model::Machine& m,
   out.balance = 1 / (share * active);
   std::vector<model::Part> parts;
   CacheState state = before;
+  // The first group, the second and one half-way: those between are like the one before them.
   const auto all = static_cast<int64_t>(std::floor(mine));
-  const int looks = static_cast<int>(std::min<int64_t>(std::size(kLookedAt), all));
+  std::set<int64_t> looks = {0, all / 2};
+  if (all > 1) looks.insert(1);
   int64_t next = 0;
   double last = 0;  // s of the group looked at before
-  for (int look = 0; look < looks; ++look) {
-    const int64_t turn =
-        std::max(next, static_cast<int64_t>(kLookedAt[look] * static_cast<double>(all)));
+  for (auto look = looks.begin(); look != looks.end(); ++look) {
+    const int64_t turn = *look;
+    const bool is_last = std::next(look) == looks.end();
     state = group.after_turns(unit, std::move(state), next, turn, last);
-    // A look stands for the groups up to the next one.
-    const double until = look + 1 < looks
-                             ? std::max<double>(static_cast<double>(turn) + 1,
-                                                kLookedAt[look + 1] * static_cast<double>(all))
-                             : mine,
+    const double until = is_last ? mine : static_cast<double>(*std::next(look)),
                  times = until - static_cast<double>(turn), before_it = out.seconds;
     for (size_t i = 0; i < group.size(); ++i) {
       const std::vector<Range> own = group.where(i, turn);
@@ -254,7 +243,7 @@ model::Estimate estimate_group(const ir::Program& p, const model::Machine& m,
                                     times > 1 ? fmt::format(" to {:.0f}", until) : std::string()),
                         model::Part::Joins::sum, {std::move(part)}, times));
       }
-      if (look + 1 < looks || i + 1 < group.size()) {
+      if (!is_last || i + 1 < group.size()) {
         state = after(group.tile(i), unit, std::move(state), own);
         pass_time(state, e.seconds);
       }
@@ -263,7 +252,7 @@ model::Estimate estimate_group(const ir::Program& p, const model::Machine& m,
     next = turn + 1;
   }
   const double body = out.seconds, starts = m.group_start.value * out.rounds,
-               late = std::min(m.wakeup_skew.value * (1 - 1 / active), body * (active - 1));
+               late = late_start(m, active, body);
   out.terms.push_back({"launch", m.launch.value + starts, "launch and group starts"});
   if (late > 0) out.terms.push_back({"wake-up skew", late, "units that begin late"});
   out.seconds += m.launch.value + starts + late;
@@ -300,11 +289,7 @@ model::Estimate estimate_tile(const ir::Program& p, std::span<const int64_t> gro
 CacheState after_group(const ir::Program& p, const model::Machine& m, CacheState before,
                        std::span<const Range> where) {
   for (const ir::Member& member : ir::members_of(p)) {
-    std::vector<Range> own(member.tensors.size());
-    for (size_t t = 0; t < own.size(); ++t)
-      if (const int w = member.tensors[t];
-          w >= 0 && static_cast<size_t>(w) < where.size() && !ir::is_passed(p, w))
-        own[t] = where[static_cast<size_t>(w)];
+    const std::vector<Range> own = outside(p, member, where);
     before = after(member.program, m, std::move(before), own);
   }
   return before;

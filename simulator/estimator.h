@@ -26,11 +26,6 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   model::Estimate run();
 
  private:
-  // Seconds in which the units together could do the node: every operation half of a whole
-  // multiply-add, every element moved once by a whole vector, one launch. A lower bound for all
-  // programs of it.
-  double best_time() const;
-
   // `detail`: a function that says what the term is made of.
   template <class Detail>
   void add_term(const std::string& name, double seconds, const Detail& detail, double spread) {
@@ -88,7 +83,6 @@ class Estimator {  // invariant: refers to a program and a machine that outlive 
   // The energy of multiply-adds and bytes, at the power that the chip may draw for them; 0: not
   // known.
   double power_time();
-  // Units that start late: the others do their share meanwhile, at most all of it.
   double wakeup_time(double body);
   void launch_time();
 

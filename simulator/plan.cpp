@@ -32,14 +32,7 @@ void add(model::Estimate& total, const model::Estimate& e, double& low, double& 
   // Errors of steps are taken as half common, half independent.
   low += e.seconds - e.low;
   high += e.high - e.seconds;
-  for (const model::Term& t : e.terms) {
-    const auto it = std::find_if(total.terms.begin(), total.terms.end(),
-                                 [&](const model::Term& x) { return x.name == t.name; });
-    if (it == total.terms.end())
-      total.terms.push_back({t.name, t.seconds, ""});
-    else
-      it->seconds += t.seconds;
-  }
+  model::add_terms(total.terms, e.terms);
   for (const std::string& a : e.assumed)
     if (std::find(total.assumed.begin(), total.assumed.end(), a) == total.assumed.end())
       total.assumed.push_back(a);

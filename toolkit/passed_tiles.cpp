@@ -25,11 +25,11 @@ std::vector<std::string> passed_tiles(const ir::Program& p) {
   for (const ir::Producer& r : p.producers) {
     const int t = ir::passed_tensor(r);
     const ir::Tensor& tensor = p.graph.tensors[static_cast<size_t>(t)];
-    const int64_t bytes = ir::elements(tensor) * ir::bytes_of(tensor.dtype);
-    out.push_back(
-        fmt::format("{} {} ({}): a tile of {} B in {}; {} B less to and from farther memory",
-                    r.program.graph.nodes.back().op, fmt::join(tensor.shape, "x"), tensor.name,
-                    ir::passed_bytes(p, r), r.level, bytes * (1 + readers_of(p, t))));
+    out.push_back(fmt::format(
+        "{} {} ({}): a tile of {} B in {}; as steps, {} B would be written and {} times read",
+        r.program.graph.nodes.back().op, fmt::join(tensor.shape, "x"), tensor.name,
+        ir::passed_bytes(p, r), r.level, ir::elements(tensor) * ir::bytes_of(tensor.dtype),
+        readers_of(p, t)));
   }
   return out;
 }

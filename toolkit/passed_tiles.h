@@ -10,8 +10,7 @@
 namespace assay::toolkit {
 
 // Per tensor that stays on the chip a line: the memory that holds its tile, the tile's bytes, and
-// the bytes of the whole tensor that are neither written to farther memory nor read from there.
-// Empty: the program has no producers.
+// what steps of their own would write and read of the whole tensor. Empty: there are no producers.
 std::vector<std::string> passed_tiles(const ir::Program& p);
 
 // The same per step that computes several programs, below a line with its groups.

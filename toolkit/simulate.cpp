@@ -177,6 +177,9 @@ Result<Simulation> rechosen(const std::string& path, const hwdesc::Target& targe
   CompileOptions choose;
   choose.progress = options.progress;
   choose.cancel = options.cancel;
+  if (std::ranges::any_of(bundle->plan.programs,
+                          [](const ir::Program& p) { return !p.producers.empty(); }))
+    choose.fuse = compiler::Fuse::all;  // as the bundle was
   const Result<compiler::Compiled> compiled = choose_programs(bundle->graph, target, choose);
   if (!compiled) return compiled.diags();
   Simulation out = simulate_plan(compiled->plan, machine);

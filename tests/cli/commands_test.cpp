@@ -220,6 +220,31 @@ TEST(Commands, SimulateSaysWhosePlanItIs) {
   EXPECT_THAT(no_graph.err, HasSubstr("--rechoose needs the directory of a bundle"));
 }
 
+TEST(Commands, StepsOfSeveralProgramsAreExplained) {
+  const ScratchDirectory dir;
+  const auto compiled = [&](const char* fuse) {
+    return run_assay({"compile", "--op", "layer_norm rows=4096 columns=1024", "--profile", kProfile,
+                      "--fuse", fuse, "--explain", "--no-build", "-o", dir.at("bundle")});
+  };
+  const Outcome one = compiled("elementwise"), all = compiled("all");
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_THAT(one.out, testing::AllOf(HasSubstr("  5 steps from 5 distinct programs"),
+                                      testing::Not(HasSubstr("considered"))));
+  EXPECT_THAT(all.out,
+              testing::AllOf(HasSubstr("  1 steps from 1 distinct programs"),
+                             HasSubstr("5 programs, "), HasSubstr(": a tile of "),
+                             HasSubstr("considered:\n  layer_norm_squares -> layer_norm: "),
+                             HasSubstr("  traffic l1<-l2: ")));
+  const Outcome again = run_assay({"simulate", dir.at("bundle"), "--rechoose", "--explain"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("layer_norm_squares + layer_norm 4096x1024\n"))
+      << "in one step, as it was chosen";
+  const Outcome wrong = compiled("most");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("elementwise"));
+}
+
 // What a program says and nothing honours is refused where it stands.
 TEST(Commands, SimulateRefusesWhatItCanNotPrice) {
   const ScratchDirectory dir;

@@ -172,6 +172,37 @@ TEST(Producers, AMemoryThatIsNotThereOrDoesNotHoldTheTileIsRefused) {
     if (l.name == "l1") l.capacity.value->v = 512;
   EXPECT_THAT(render(lower::legal(*p, tiny)),
               HasSubstr("a tile of h has 768 B, and l1 holds 512 B"));
+  EXPECT_THAT(render(lower::legal(*p, small_gpu(8))), HasSubstr("h is kept on the chip in 'l1'"));
+  const std::string far = small_cpu(8, 2).profile.memory.back().name;
+  p->producers[0].level = far;
+  EXPECT_THAT(render(lower::legal(*p, small_cpu(8, 2))),
+              HasSubstr("in " + far + ", which is the farthest memory"));
+  p->producers[0].level = small_gpu(8).profile.memory.back().name;
+  EXPECT_THAT(render(lower::legal(*p, small_gpu(8))),
+              HasSubstr("where threads of a group keep tiles in a scratchpad"));
+}
+
+// A tile of 768 B and a copy of 1824 B.
+TEST(Producers, StagedCopiesCountBesideTheTiles) {
+  Result<ir::Program> p = ir::parse_program(chain(), "p.yaml");
+  ASSERT_TRUE(p.ok());
+  p->producers[0].level = "shared";
+  p->staging.push_back({1, 0, ir::row_major(2)});
+  hwdesc::Target gpu = small_gpu(8);
+  gpu.api.limits.group_memory.value = hwdesc::Bytes{2000};
+  EXPECT_THAT(render(lower::legal(*p, gpu)), HasSubstr("tiles and copies of 2592 B"));
+  gpu.api.limits.group_memory.value = hwdesc::Bytes{2592};
+  EXPECT_THAT(render(lower::legal(*p, gpu)), Not(HasSubstr("tiles and copies")));
+}
+
+TEST(Producers, AFunctionOfItsOwnHasNoConditions) {
+  const Result<ir::Program> p = ir::parse_program(chain(), "p.yaml");
+  ASSERT_TRUE(p.ok());
+  auto kernel = lower::lower(*p, small_cpu(8, 2));
+  ASSERT_TRUE(kernel.ok());
+  ASSERT_TRUE(ir::verify(*kernel).empty());
+  std::get<ir::If>(kernel->body[0].node).conditions.push_back({ir::variable(0), 0, 1});
+  EXPECT_THAT(render(ir::verify(*kernel)), HasSubstr("a function of its own has conditions"));
 }
 
 // As they stand they are too large to be interpreted: of each, the same with short axes.
