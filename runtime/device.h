@@ -112,13 +112,23 @@ struct RunOptions {
                           // then has only `total`, by the host's clock
 };
 
+// Bytes over the boundary between two memories, of all their instances.
+struct Crossing {
+  std::string boundary;  // by their names in the profile: `l2<-dram`
+  double read = 0, written = 0;
+};
+
 // Seconds. `steps[r][s]`: from the barrier before launch s to the one after it, in repeat r, timed
 // inside the units. `total[r]`: from the first launch's start to the last one's end. `busy[r][s]`:
 // from launch s's start on the device to its end, without launch overhead; equal to the step where
 // the device does not report it.
+//
+// `moved[s]`: bytes that launch s of the last repeat moved over each boundary of the memories, near
+// to far. A store that misses counts its line once, as written. Empty: hardware does not count.
 struct RunTimes {
   std::vector<std::vector<double>> steps, busy;
   std::vector<double> total;
+  std::vector<std::vector<Crossing>> moved = {};
   int64_t executed = 0;  // operations that a simulator executed for these times; 0: hardware ran,
                          // or the times were memoized
 };

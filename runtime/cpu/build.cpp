@@ -9,8 +9,8 @@
 #include <set>
 
 #include "codegen/render.h"
-#include "runtime/cpu/process.h"
 #include "runtime/source.h"
+#include "support/process/process.h"
 
 namespace assay::runtime::cpu {
 namespace {
@@ -35,11 +35,12 @@ struct Builder {
 
   std::vector<size_t> missing();
   std::vector<TranslationUnit> balance(const std::vector<size_t>& kernels) const;
-  std::optional<Command> command_for(const TranslationUnit& unit, const std::string& stem);
+  std::optional<process::Command> command_for(const TranslationUnit& unit, const std::string& stem);
   std::vector<TranslationUnit> compile(const std::vector<TranslationUnit>& units,
                                        const std::string& round);
   bool keep_result(const TranslationUnit& unit, const std::string& stem);
-  void report(const TranslationUnit& unit, const Outcome& outcome, const std::string& stem);
+  void report(const TranslationUnit& unit, const process::Outcome& outcome,
+              const std::string& stem);
   bool build_missing(const std::vector<size_t>& kernels);
 };
 
@@ -69,7 +70,8 @@ std::vector<TranslationUnit> Builder::balance(const std::vector<size_t>& kernels
   return units;
 }
 
-std::optional<Command> Builder::command_for(const TranslationUnit& unit, const std::string& stem) {
+std::optional<process::Command> Builder::command_for(const TranslationUnit& unit,
+                                                     const std::string& stem) {
   std::vector<ir::Kernel> kernels;
   for (const size_t k : unit.kernels)
     kernels.push_back(named(request.kernels[k], symbol_of(sources[k])));
@@ -80,7 +82,7 @@ std::optional<Command> Builder::command_for(const TranslationUnit& unit, const s
     diags.push_back(error(fmt::format("'{}.cpp' can not be written", base), "is the disk full?"));
     return std::nullopt;
   }
-  Command c{{request.compiler.path}, base + ".log"};
+  process::Command c{{request.compiler.path}, base + ".log"};
   const auto flags = request.compiler.flags(request.options.optimization);
   c.argv.insert(c.argv.end(), flags.begin(), flags.end());
   c.argv.insert(c.argv.end(), {base + ".cpp", "-o", base + ".so"});
@@ -119,16 +121,17 @@ bool Builder::keep_result(const TranslationUnit& unit, const std::string& stem) 
   return true;
 }
 
-void Builder::report(const TranslationUnit& unit, const Outcome& outcome, const std::string& stem) {
+void Builder::report(const TranslationUnit& unit, const process::Outcome& outcome,
+                     const std::string& stem) {
   const std::string& name = request.kernels[unit.kernels[0]].name;
-  if (outcome.ending == Ending::not_started) {
+  if (outcome.ending == process::Ending::not_started) {
     diags.push_back(
         error(fmt::format("the compiler '{}' can not be started", request.compiler.path)));
     return;
   }
   std::string log = read_file(work / (stem + ".log")).value_or("");
   if (log.size() > 4000) log = log.substr(0, 4000) + "\n...";
-  const std::string how = outcome.ending == Ending::signalled
+  const std::string how = outcome.ending == process::Ending::signalled
                               ? fmt::format("was killed by signal {}", outcome.code)
                               : fmt::format("gave exit code {}", outcome.code);
   diags.push_back(error(fmt::format("kernel '{}' does not compile: {} {}\n{}", name,
@@ -138,24 +141,25 @@ void Builder::report(const TranslationUnit& unit, const Outcome& outcome, const 
 // Returns the failed units that hold more than one kernel.
 std::vector<TranslationUnit> Builder::compile(const std::vector<TranslationUnit>& units,
                                               const std::string& round) {
-  std::vector<Command> commands;
+  std::vector<process::Command> commands;
   for (size_t i = 0; i < units.size(); ++i) {
     auto c = command_for(units[i], fmt::format("{}{}", round, i));
     if (!c) return {};
     commands.push_back(std::move(*c));
   }
   std::vector<TranslationUnit> again;
-  run_all(commands, request.parallel, request.options.cancel, [&](size_t i, const Outcome& o) {
-    const std::string stem = fmt::format("{}{}", round, i);
-    if (o.good())
-      keep_result(units[i], stem);
-    else if (o.ending == Ending::cancelled)
-      return;
-    else if (units[i].kernels.size() > 1)
-      again.push_back(units[i]);
-    else
-      report(units[i], o, stem);
-  });
+  process::run_all(commands, request.parallel, request.options.cancel,
+                   [&](size_t i, const process::Outcome& o) {
+                     const std::string stem = fmt::format("{}{}", round, i);
+                     if (o.good())
+                       keep_result(units[i], stem);
+                     else if (o.ending == process::Ending::cancelled)
+                       return;
+                     else if (units[i].kernels.size() > 1)
+                       again.push_back(units[i]);
+                     else
+                       report(units[i], o, stem);
+                   });
   return again;
 }
 

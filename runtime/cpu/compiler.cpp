@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "runtime/cpu/process.h"
+#include "support/process/process.h"
 
 namespace assay::runtime::cpu {
 namespace {
@@ -13,9 +13,9 @@ constexpr const char* kInstall = "apt install g++";
 
 std::optional<Compiler> try_compiler(const std::string& name) {
   Compiler c;
-  c.path = find_program(name);
+  c.path = process::find_program(name);
   if (c.path.empty()) return std::nullopt;
-  c.version = first_line_of({c.path, "--version"});
+  c.version = process::first_line_of({c.path, "--version"});
   if (c.version.empty()) return std::nullopt;
   c.clang = c.version.find("clang") != std::string::npos;
   return c;

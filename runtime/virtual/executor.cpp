@@ -291,6 +291,7 @@ void Executor::settle(LoopState& state, const Loop& loop) {
   state.steady.after(core_.time());
   state.operations = core_.operations();
   state.far = machine_.hierarchy.far_accesses(port_);
+  if (loop.same_addresses) state.moved = machine_.hierarchy.moved(port_);
 }
 
 void Executor::next(const Op& op) {
@@ -335,6 +336,8 @@ void Executor::check_settled(const Op& op) {
     state.operations = since;
     return;
   }
+  std::swap(state.moved_before, state.moved);
+  state.moved = machine_.hierarchy.moved(port_);
   if (!state.steady.after(core_.time()) || left(op.loop) < 1) {
     if (settled_ == op.loop) settled_ = -1;
     return;
@@ -349,6 +352,8 @@ double Executor::skip(int64_t iterations) {
   const Loop& loop = code_.loops[static_cast<size_t>(settled_)];
   const double by = settled_ticks() * static_cast<double>(iterations);
   extrapolate_values(loop, iterations);
+  machine_.hierarchy.repeat(port_, loops_[static_cast<size_t>(settled_)].moved_before,
+                            static_cast<double>(iterations));
   set_var(loop.var, vars_[static_cast<size_t>(loop.var)] + iterations);
   core_.shift(by);
   for (double& r : ready_)

@@ -72,6 +72,7 @@ class Executor {  // invariant: pc_ is the next operation, -1: idle
  private:
   struct LoopState {
     int64_t end = 0, far = 0, operations = 0;
+    std::vector<Hierarchy::Bytes> moved_before, moved;  // at the last iteration's begin and end
     Steady steady;
   };
 

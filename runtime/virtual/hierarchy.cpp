@@ -99,7 +99,10 @@ void Hierarchy::begin(double hz, int active_units) {
   }
   for (const Translation& t : chip_.translation) miss_.push_back(t.miss.at(hz));
   restart_servers();
-  for (Port& p : ports_) p.far = 0;
+  for (Port& p : ports_) {
+    p.far = 0;
+    p.moved.assign(memory_, {});
+  }
   for (auto& of_unit : in_flight_)
     for (InFlight& w : of_unit) std::fill(w.until.begin(), w.until.end(), 0.0);
 }
@@ -241,6 +244,39 @@ uint8_t Hierarchy::filled(size_t level, int64_t address, const Pieces& p) const 
   return sectors(level, begin, static_cast<int>(end - begin));
 }
 
+// What an access moves over each boundary between a level and the one that it reaches. A store
+// moves its line, or its bytes, once: it is written back, and the prices of stores include reading
+// it first.
+void Hierarchy::count(Port& port, AccessKind kind, size_t first, size_t to, int64_t address,
+                      int bytes, int moved) const {
+  for (size_t k = first; k < to; ++k) {
+    if (kind != AccessKind::read) {
+      port.moved[k].written += moved;
+      continue;
+    }
+    const Pieces what = pieces(k + 1, first, address, bytes);
+    port.moved[k].read += static_cast<double>(what.end - what.begin);
+  }
+}
+
+std::vector<Hierarchy::Bytes> Hierarchy::moved() const {
+  std::vector<Bytes> out(memory_);
+  for (const Port& p : ports_)
+    for (size_t k = 0; k < memory_; ++k) {
+      out[k].read += p.moved[k].read;
+      out[k].written += p.moved[k].written;
+    }
+  return out;
+}
+
+void Hierarchy::repeat(int port, std::span<const Bytes> before, double times) {
+  std::vector<Bytes>& moved = ports_[static_cast<size_t>(port)].moved;
+  for (size_t k = 0; k < before.size(); ++k) {
+    moved[k].read += times * (moved[k].read - before[k].read);
+    moved[k].written += times * (moved[k].written - before[k].written);
+  }
+}
+
 // Fills every cache nearer than the level of the hit, except victim caches, which only evictions
 // fill.
 void Hierarchy::fill(int port, size_t found, int64_t address, const Pieces& what, size_t first) {
@@ -316,6 +352,8 @@ double Hierarchy::access(int port_number, int64_t address, int bytes, AccessKind
       : kind == AccessKind::read
           ? static_cast<int>(what.end - what.begin)
           : std::max({bytes, chip_.levels[first].sector, chip_.levels[target].sector});
+  count(port, kind, first, target, address, bytes,
+        kind == AccessKind::stream_write ? bytes : moved);
   double start = served(target, port_number, kind == AccessKind::stream_write ? bytes : moved, kind,
                         ahead ? at - latency_[target] : asked);
   // A processor's caches hand on what farther ones hold, at their own rate.

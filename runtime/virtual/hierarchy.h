@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/virtual/cache.h"
@@ -36,6 +37,18 @@ class Hierarchy {  // invariant: caches hold the most recent lines, as their sha
 
   // A write by a processor's host: it leaves the line in the first unit's caches.
   void touch(int64_t address);
+
+  struct Bytes {
+    double read = 0, written = 0;
+  };
+  // Per level but the last, what crossed the boundary behind it in this launch: of one port, of
+  // all.
+  const std::vector<Bytes>& moved(int port) const {
+    return ports_[static_cast<size_t>(port)].moved;
+  }
+  std::vector<Bytes> moved() const;
+  // A port's skipped iterations: each moved what it did since `before`.
+  void repeat(int port, std::span<const Bytes> before, double times);
 
   int line() const { return line_; }
   double near_latency() const { return latency_.front(); }
@@ -72,6 +85,7 @@ class Hierarchy {  // invariant: caches hold the most recent lines, as their sha
     int64_t page_offset = 0;  // from virtual to physical address
     std::vector<Stream> streams;
     int64_t clock = 0, last_miss = -1, far = 0;
+    std::vector<Bytes> moved;
     std::vector<Pending> pending;  // by a hash of the line; threads only
   };
 
@@ -83,6 +97,8 @@ class Hierarchy {  // invariant: caches hold the most recent lines, as their sha
   Pending& pending(Port& port, int64_t line) const;
   Pieces pieces(size_t level, size_t first, int64_t address, int bytes) const;
   uint8_t filled(size_t level, int64_t address, const Pieces& p) const;
+  void count(Port& port, AccessKind kind, size_t first, size_t to, int64_t address, int bytes,
+             int moved) const;
   void fill(int port, size_t found, int64_t address, const Pieces& what, size_t first);
   void evict(int port, size_t level, int64_t line);
   bool allocated_nearer(size_t level) const;

@@ -19,21 +19,26 @@ class LaunchMemo {  // invariant: last_ are the last launches that accessed memo
  public:
   void clear() { last_.clear(); }
 
-  // The launch's ticks, if it is the next one of a memoized period.
-  std::optional<double> look_up(const Launch& launch, double hz) {
+  struct Took {
+    double ticks = 0;
+    std::vector<Crossing> moved;
+  };
+
+  // What the launch took, if it is the next one of a memoized period.
+  std::optional<Took> look_up(const Launch& launch, double hz) {
     for (size_t period = 1; 2 * period <= last_.size(); ++period) {
       Entry before = last_[last_.size() - period];
       if (!before.is(launch, hz) || !repeats(period) || !independent(period)) continue;
-      const double ticks = before.ticks;
+      Took took = before.took;
       append(std::move(before));
-      return ticks;
+      return took;
     }
     return std::nullopt;
   }
-  void note(const Launch& launch, const Code& code, double hz, double ticks) {
+  void note(const Launch& launch, const Code& code, double hz, Took took) {
     if (!code.touches_memory) return;  // it does not change the caches
     if (!code.repeatable || aliases(launch)) return clear();
-    Entry e{launch, hz, ticks, {}};
+    Entry e{launch, hz, std::move(took), {}};
     for (const ir::Buffer& b : code.buffers)
       if (b.scope == ir::Scope::global) e.writes.push_back(b.written);
     append(std::move(e));
@@ -45,7 +50,8 @@ class LaunchMemo {  // invariant: last_ are the last launches that accessed memo
 
   struct Entry {
     Launch launch;
-    double hz = 0, ticks = 0;
+    double hz = 0;
+    Took took;
     std::vector<bool> writes;  // its arguments
 
     bool is(const Launch& l, double at) const {
@@ -71,7 +77,8 @@ class LaunchMemo {  // invariant: last_ are the last launches that accessed memo
   bool repeats(size_t period) const {
     for (size_t i = last_.size() - period; i < last_.size(); ++i) {
       const Entry &now = last_[i], &before = last_[i - period];
-      if (!before.is(now.launch, now.hz) || std::abs(now.ticks - before.ticks) > kSame * now.ticks)
+      if (!before.is(now.launch, now.hz) ||
+          std::abs(now.took.ticks - before.took.ticks) > kSame * now.took.ticks)
         return false;
     }
     return true;

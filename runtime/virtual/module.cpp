@@ -180,7 +180,16 @@ bool VirtualModule::fails_now(int64_t run) {
   return f.at < 1 ? noise_.uniform() < f.at : static_cast<double>(run) == f.at;
 }
 
-Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& executed) {
+std::vector<Crossing> VirtualModule::moved() const {
+  const std::vector<Hierarchy::Bytes> bytes = state().hierarchy->moved();
+  const std::vector<Level>& levels = state().chip.levels;
+  std::vector<Crossing> out;
+  for (size_t k = 0; k < bytes.size(); ++k)
+    out.push_back({levels[k].name + "<-" + levels[k + 1].name, bytes[k].read, bytes[k].written});
+  return out;
+}
+
+Result<LaunchMemo::Took> VirtualModule::busy(const Launch& launch, double hz, int64_t& executed) {
   State& now = state();
   const Chip& chip = now.chip;
   const auto number = static_cast<size_t>(launch.kernel);
@@ -193,7 +202,7 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
     views.push_back({storage_.data(r.buffer) + r.offset, bytes / (b.texel * ir::bytes_of(b.dtype)),
                      storage_.address_of(r.buffer) + r.offset});
   }
-  if (const auto known = memo_.look_up(launch, hz)) return *known / hz;
+  if (auto known = memo_.look_up(launch, hz)) return std::move(*known);
   const int64_t groups = kernels_[number].groups;
   const int active = active_units(chip, launch, groups);
   now.hierarchy->begin(hz, active);
@@ -220,8 +229,9 @@ Result<double> VirtualModule::busy(const Launch& launch, double hz, int64_t& exe
       simulate(machine, now.codes[number], views, launch, groups, chip.wakeup_skew * hz);
   if (!outcome.fault.empty()) return error(outcome.fault);
   executed += outcome.executed;
-  memo_.note(launch, now.codes[number], hz, outcome.ticks);
-  return outcome.ticks / hz;
+  LaunchMemo::Took took{outcome.ticks, moved()};
+  memo_.note(launch, now.codes[number], hz, took);
+  return took;
 }
 
 Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunOptions& options) {
@@ -244,13 +254,17 @@ Result<RunTimes> VirtualModule::run(std::span<const Launch> launches, const RunO
   for (int r = -options.warm_up; r < options.repeat; ++r) {
     std::vector<double> steps, works;
     double total = 0;
+    times.moved.clear();
     for (const Launch& launch : launches) {
       if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
       follow_neighbour();
-      auto took = busy(launch, clock(), times.executed);
+      const double hz = clock();
+      auto took = busy(launch, hz, times.executed);
       if (!took) return took.diags();
-      on_->worked += *took;
-      const double work = *took * noise_.factor(),
+      times.moved.push_back(std::move(took->moved));
+      const double seconds = took->ticks / hz;
+      on_->worked += seconds;
+      const double work = seconds * noise_.factor(),
                    said = kind == FaultKind::lies ? work * kLie : work;
       const double overhead = options.recorded ? chip.graph
                               : in_sequence_   ? chip.barrier

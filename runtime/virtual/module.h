@@ -57,11 +57,13 @@ class VirtualModule final : public Module {  // invariant: beside_ exists if a n
 
  private:
   Diags check_memory() const;
-  Result<double> busy(const Launch& launch, double clock, int64_t& executed);  // seconds
-  double clock() const;                                                        // now
+  Result<LaunchMemo::Took> busy(const Launch& launch, double clock, int64_t& executed);
+  std::vector<Crossing> moved() const;  // by the last launch that was simulated
+  double clock() const;                 // now
   bool fails_now(int64_t run);
   bool is_disturbed() const;  // now
   State& state() { return disturbed_ ? *beside_ : alone_; }
+  const State& state() const { return disturbed_ ? *beside_ : alone_; }
   void follow_neighbour();
   void fill_caches(int buffer, int64_t offset, int64_t bytes);
 

@@ -9,7 +9,7 @@
 #include "codegen/dialect.h"
 #include "codegen/render.h"
 #include "lower/lower.h"
-#include "runtime/cpu/process.h"
+#include "support/process/process.h"
 #include "tests/lower/matrix_programs.h"
 #include "tests/toolkit/scratch_directory.h"
 
@@ -37,7 +37,7 @@ class ClangMatrix : public ::testing::TestWithParam<Compiled> {
   // The newest that knows the processor; "": none does.
   std::string compiler() const {
     for (const char* name : {"clang-17", "clang-16", "clang-15", "clang"}) {
-      const std::string path = cpu::find_program(name);
+      const std::string path = process::find_program(name);
       if (!path.empty() && compiles(path, "__kernel void k() {}")) return path;
     }
     return "";
@@ -54,8 +54,8 @@ class ClangMatrix : public ::testing::TestWithParam<Compiled> {
     else
       argv.insert(argv.end(), {"-cl-std=CL1.2", "-target", "amdgcn-amd-amdhsa", "-nogpulib",
                                "-mcpu=" + processor});
-    const cpu::Command c{argv, dir_.at("log")};
-    return cpu::run_all({c}, 1, nullptr)[0].good();
+    const process::Command c{argv, dir_.at("log")};
+    return process::run_all({c}, 1, nullptr)[0].good();
   }
 
   const test::ScratchDirectory dir_;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cpu/cpu_info.h"
-#include "runtime/cpu/process.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 
@@ -36,14 +35,6 @@ TEST(CpuInfo, fields_of_the_first_processor) {
   EXPECT_EQ(cpu::cpuinfo_field(text, "model name"), "A CPU @ 1: fast");
   EXPECT_EQ(cpu::cpuinfo_field(text, "empty"), "");
   EXPECT_EQ(cpu::cpuinfo_field(text, "flags"), "");
-}
-
-TEST(Process, programs_run_by_argument_list) {
-  EXPECT_EQ(cpu::first_line_of({"/bin/echo", "$HOME; two  words"}), "$HOME; two  words");
-  EXPECT_EQ(cpu::first_line_of({"/bin/false"}), "");
-  EXPECT_EQ(cpu::first_line_of({"/nonexistent"}), "");
-  EXPECT_NE(cpu::find_program("sh"), "");
-  EXPECT_EQ(cpu::find_program("no-such-program"), "");
 }
 
 TEST(Memory, large_pieces_are_aligned_to_huge_pages) {

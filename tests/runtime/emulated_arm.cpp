@@ -6,7 +6,7 @@
 
 #include "codegen/dialect.h"
 #include "codegen/render.h"
-#include "runtime/cpu/process.h"
+#include "support/process/process.h"
 #include "tests/toolkit/scratch_directory.h"
 
 namespace assay::testing {
@@ -50,7 +50,7 @@ int main(int, char** argv) {
 )";
 
 void run(const std::vector<std::string>& argv, const std::string& log) {
-  const auto ends = runtime::cpu::run_all({{argv, log}}, 1, nullptr);
+  const auto ends = process::run_all({{argv, log}}, 1, nullptr);
   if (ends[0].good()) return;
   std::ifstream in(log);
   throw std::runtime_error(argv[0] + " failed\n" + std::string{std::istreambuf_iterator(in), {}});
@@ -90,7 +90,7 @@ void write_input(const std::string& path, const std::vector<ArmLaunch>& launches
 
 std::string missing_for_arm() {
   for (const char* needed : {kCompiler, kEmulator})
-    if (runtime::cpu::find_program(needed).empty()) return needed;
+    if (process::find_program(needed).empty()) return needed;
   return "";
 }
 
@@ -100,12 +100,11 @@ std::vector<std::vector<std::byte>> run_on_arm(std::vector<ArmLaunch> launches,
   for (size_t i = 0; i < launches.size(); ++i) launches[i].kernel.name = "k" + std::to_string(i);
   std::ofstream(dir.at("k.cpp")) << source_of(launches);
   write_input(dir.at("in"), launches);
-  run({runtime::cpu::find_program(kCompiler), "-std=c++17", "-O2", "-march=" + architecture,
+  run({process::find_program(kCompiler), "-std=c++17", "-O2", "-march=" + architecture,
        "-ffp-contract=fast", "-fno-tree-vectorize", "-w", "-static", dir.at("k.cpp"), "-o",
        dir.at("k")},
       dir.at("compiler.log"));
-  run({runtime::cpu::find_program(kEmulator), "-cpu", "max", dir.at("k"), dir.at("in"),
-       dir.at("out")},
+  run({process::find_program(kEmulator), "-cpu", "max", dir.at("k"), dir.at("in"), dir.at("out")},
       dir.at("emulator.log"));
   std::ifstream in(dir.at("out"), std::ios::binary);
   std::vector<std::vector<std::byte>> out;

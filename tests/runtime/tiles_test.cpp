@@ -15,7 +15,7 @@
 #include "lower/lower.h"
 #include "runtime/cpu/compiler.h"
 #include "runtime/cpu/cpu_info.h"
-#include "runtime/cpu/process.h"
+#include "support/process/process.h"
 #include "tests/lower/matrix_programs.h"
 #include "tests/runtime/host.h"
 
@@ -119,7 +119,7 @@ class Tiles : public ::testing::TestWithParam<const char*> {
     for (const std::string& f : compiler->flags("-O2")) argv.push_back(f);
     for (const char* f : {"-shared", "-fPIC", "-x", "c++"}) argv.emplace_back(f);
     for (const std::string& f : {source, std::string("-o"), at + ".so"}) argv.push_back(f);
-    const std::vector<cpu::Outcome> made = cpu::run_all({{argv, log}}, 1, nullptr);
+    const std::vector<process::Outcome> made = process::run_all({{argv, log}}, 1, nullptr);
     std::ifstream in(log);
     EXPECT_TRUE(made[0].good()) << std::string(std::istreambuf_iterator<char>(in), {});
     return made[0].good() ? at + ".so" : "";

@@ -119,8 +119,12 @@ class Chip {
   double ticks(const Launch& l) {
     const auto times = module().run({&l, 1}, {});
     if (!times.ok()) throw std::runtime_error(render(times.diags()));
+    moved_ = times->moved.at(0);
     return times->busy[0][0] * 1e9;
   }
+
+  // Over each boundary, by the last launch.
+  const std::vector<Crossing>& moved() const { return moved_; }
 
   // Ticks per hop of a warm random chase through `bytes`, with a node per `stride`. `second` > 0:
   // every node is two elements at this distance.
@@ -183,6 +187,7 @@ class Chip {
   std::vector<ir::Kernel> kernels_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Module> module_;
+  std::vector<Crossing> moved_;
   std::map<std::vector<double>, BufferRange> placed_;
   std::mt19937_64 random_{1};
 };

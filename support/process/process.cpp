@@ -1,4 +1,4 @@
-#include "runtime/cpu/process.h"
+#include "support/process/process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -6,14 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <sstream>
 
 extern char** environ;
 
-namespace assay::runtime::cpu {
+namespace assay::process {
 namespace {
 
 struct Running {
@@ -21,13 +23,21 @@ struct Running {
   size_t command;
 };
 
+struct Streams {
+  int in = -1;  // -1: nothing to read
+  int out = -1, messages = -1;
+};
+
 // Starts a command in its own process group; -1 when it can not be started.
-pid_t start(const std::vector<std::string>& argv, int log_fd) {
+pid_t start(const std::vector<std::string>& argv, const Streams& streams) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, log_fd, 1);
-  posix_spawn_file_actions_adddup2(&files, log_fd, 2);
+  if (streams.in < 0)
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  else
+    posix_spawn_file_actions_adddup2(&files, streams.in, 0);
+  posix_spawn_file_actions_adddup2(&files, streams.out, 1);
+  posix_spawn_file_actions_adddup2(&files, streams.messages, 2);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -48,7 +58,7 @@ pid_t start(const std::vector<std::string>& argv, int log_fd) {
 pid_t start(const Command& c) {
   const int fd = ::open(c.log.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0) return -1;
-  const pid_t pid = start(c.argv, fd);
+  const pid_t pid = start(c.argv, {-1, fd, fd});
   ::close(fd);
   return pid;
 }
@@ -132,10 +142,62 @@ std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel,
   return std::move(r.outcomes);
 }
 
+namespace {
+
+// An unnamed file, gone when it is closed: no pipe that two processes could wait for.
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+File unnamed_file() {
+  File file(std::tmpfile(), std::fclose);
+  if (file) fcntl(fileno(file.get()), F_SETFD, FD_CLOEXEC);
+  return file;
+}
+
+std::string text_of(std::FILE* file) {
+  std::string text;
+  char buffer[65536];
+  std::rewind(file);
+  for (size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+  return text;
+}
+
+Outcome wait_for(pid_t pid, const std::atomic<bool>* cancel) {
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (is_set(cancel)) {
+      kill(-pid, SIGKILL);
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
+      return {Ending::cancelled, 0};
+    }
+    pause_ms(1);
+  }
+  return outcome_of(status);
+}
+
+}  // namespace
+
+Filtered filter(const std::vector<std::string>& argv, const std::string& input,
+                const std::atomic<bool>* cancel) {
+  const File in = unnamed_file(), out = unnamed_file(), messages = unnamed_file();
+  if (!in || !out || !messages) return {};
+  if (std::fwrite(input.data(), 1, input.size(), in.get()) != input.size() ||
+      std::fflush(in.get()) != 0)
+    return {};
+  lseek(fileno(in.get()), 0, SEEK_SET);
+  const pid_t pid = start(argv, {fileno(in.get()), fileno(out.get()), fileno(messages.get())});
+  if (pid < 0) return {};
+  Filtered done;
+  done.outcome = wait_for(pid, cancel);
+  done.output = text_of(out.get());
+  done.messages = text_of(messages.get());
+  return done;
+}
+
 std::string first_line_of(const std::vector<std::string>& argv) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return "";
-  const pid_t pid = start(argv, ends[1]);
+  const pid_t pid = start(argv, {-1, ends[1], ends[1]});
   close(ends[1]);
   std::string text;
   char buffer[512];
@@ -158,4 +220,4 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-}  // namespace assay::runtime::cpu
+}  // namespace assay::process

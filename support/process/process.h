@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::runtime::cpu {
+namespace assay::process {
 
 struct Command {
   std::vector<std::string> argv;  // argv[0]: path of the program
@@ -28,10 +28,19 @@ std::vector<Outcome> run_all(const std::vector<Command>& commands, int parallel,
                              const std::atomic<bool>* cancel,
                              const std::function<void(size_t, const Outcome&)>& done = {});
 
+struct Filtered {
+  Outcome outcome;
+  std::string output, messages;  // stdout and stderr
+};
+
+// A program that reads `input` and writes what it makes of it. `cancel` set: it is killed.
+Filtered filter(const std::vector<std::string>& argv, const std::string& input,
+                const std::atomic<bool>* cancel = nullptr);
+
 // First line a program prints, "" when it fails.
 std::string first_line_of(const std::vector<std::string>& argv);
 
 // Full path of a program on PATH, "" when there is none. A name with a slash is not searched.
 std::string find_program(const std::string& name);
 
-}  // namespace assay::runtime::cpu
+}  // namespace assay::process
