@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/limits.h"
 
@@ -42,6 +43,8 @@ class Faults {  // invariant: refers to a graph and a node that outlive it
   // Terms that moved with the axis would not be terms of one sum.
   void check_terms(int axis) {
     bool depends = uses_axis(n_.body, axis);
+    if (const auto* tuple = std::get_if<TupleReduction>(&n_.kind))
+      for (const Component& c : tuple->state) depends = depends || uses_axis(c.step, axis);
     for (int r = 0; r < static_cast<int>(n_.reads.size()); ++r)
       depends = depends || (is_used(n_, r) && moves_with(n_, r, axis));
     if (depends) add(fmt::format("its terms depend on axis {}", name(axis)));
@@ -103,6 +106,60 @@ class Faults {  // invariant: refers to a graph and a node that outlive it
       add(fmt::format("sorts {} terms, whose positions f32 represents exactly up to {} only", terms,
                       kMostCounted));
     check_terms(sort.axis);
+  }
+
+  void check(const TupleReduction& t) {
+    if (!is_axis(t.axis, "puts the results of a tuple along")) return;
+    if (axes_ == rank_) return add("reduces a tuple without reduce axes");
+    if (t.over != axes_ - rank_)
+      add(fmt::format("reduces a tuple over {} axes of {}", t.over, axes_ - rank_));
+    if (n_.combine != Combiner::none) add("reduces a tuple and has a combiner");
+    if (n_.body != Scalar()) add("reduces a tuple and has a body");
+    if (t.state.empty()) add("reduces a tuple without components");
+    if (const int64_t all = n_.axes[static_cast<size_t>(t.axis)].extent;
+        static_cast<int64_t>(t.results.size()) != all)
+      add(fmt::format("has {} results, axis {} has {} places", t.results.size(), name(t.axis),
+                      all));
+    check_names(t);
+    const size_t before = out_.size(), own = t.state.size();
+    for (const Component& c : t.state) {
+      check_tree(c.step, "the step of " + c.name, own + n_.reads.size());
+      check_tree(c.combine, "the combination of " + c.name, 2 * own);
+      for (int a = 0; a < axes_; ++a)
+        if (uses_axis(c.combine, a))
+          add(fmt::format("the combination of {} uses axis {}", c.name, name(a)));
+    }
+    for (const Scalar& r : t.results) check_tree(r, "a result", own + n_.reads.size());
+    if (out_.size() > before) return;
+    check_terms(t.axis);
+    for (const Scalar& r : t.results) check_result(r, static_cast<int>(own));
+  }
+
+  void check_tree(const Scalar& s, const std::string& what, size_t operands) {
+    if (const std::string fault = fault_of(s, n_, operands); !fault.empty())
+      add(what + " " + fault);
+  }
+
+  // Each name means one thing in a step, and so does that of the other state.
+  void check_names(const TupleReduction& t) {
+    std::set<std::string> names;
+    for (const Axis& a : n_.axes) names.insert(a.name);
+    for (const Component& c : t.state)
+      if (c.name.empty() || !names.insert(c.name).second || !names.insert("other." + c.name).second)
+        add(fmt::format("the component {} has the name of an axis or of another component",
+                        c.name.empty() ? "''" : c.name));
+  }
+
+  // It is of all points.
+  void check_result(const Scalar& s, int components) {
+    for (int a = rank_; a < axes_; ++a) {
+      const int read = s.operand - components;
+      const bool moves = s.op == ScalarOp::axis
+                             ? s.operand == a
+                             : s.op == ScalarOp::read && read >= 0 && moves_with(n_, read, a);
+      if (moves) add(fmt::format("a result depends on reduce axis {}", name(a)));
+    }
+    for (const Scalar& arg : s.args) check_result(arg, components);
   }
 
   const Graph& g_;

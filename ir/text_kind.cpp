@@ -5,6 +5,7 @@
 
 #include "ir/text_body.h"
 #include "ir/text_graph.h"
+#include "ir/text_tuple.h"
 #include "support/yaml.h"
 
 namespace assay::ir {
@@ -32,6 +33,10 @@ std::string spell(const Node& n, const Scatter& s) {
 std::string spell(const Node& n, const Sort& s) {
   return fmt::format(", sort: {{axis: {}, order: {}}}", axis_of(n, s.axis),
                      s.descending ? "descending" : "ascending");
+}
+
+std::string spell(const Node& n, const TupleReduction& t) {
+  return ", tuple: " + spell_tuple(n, t);
 }
 
 class KindReader {
@@ -63,6 +68,15 @@ class KindReader {
       if (const auto read = r_.integer(e.value, 0, INT32_MAX))
         out.positions.push_back({dim, static_cast<int>(*read)});
     }
+    return out;
+  }
+
+  // Its trees are read when reads can be.
+  Kind tuple(const yaml::Node& node) {
+    TupleReduction out;
+    if (!r_.is_map(node, "a tuple reduction", {"axis", "init", "step", "combine", "results"}))
+      return out;
+    out.axis = axis(r_.need(node, "axis"));
     return out;
   }
 
@@ -102,6 +116,8 @@ std::string spell_kind(const Node& n) {
 
 std::string print_kind(const Node& n, const std::vector<std::string>& axes,
                        const std::function<std::string(int)>& spell_operand) {
+  if (const auto* tuple = std::get_if<TupleReduction>(&n.kind))
+    return print_tuple(n, *tuple, spell_operand);
   const std::string body = spell_body(n.body, axes, spell_operand);
   const auto named = [&](int axis) { return axes[static_cast<size_t>(axis)]; };
   if (const auto* scan = std::get_if<Scan>(&n.kind))
@@ -126,7 +142,9 @@ Kind read_kind(TextReader& reader, const yaml::Node& node, const std::vector<std
   if (const yaml::Node* scan = node.find("scan")) out = kinds.scan(*scan), ++given;
   if (const yaml::Node* scatter = node.find("scatter")) out = kinds.scatter(*scatter), ++given;
   if (const yaml::Node* sort = node.find("sort")) out = kinds.sort(*sort), ++given;
-  if (given > 1) reader.fault(node, "a node has one kind", "one of scan, scatter, sort, or none");
+  if (const yaml::Node* tuple = node.find("tuple")) out = kinds.tuple(*tuple), ++given;
+  if (given > 1)
+    reader.fault(node, "a node has one kind", "one of scan, scatter, sort, tuple, or none");
   return out;
 }
 

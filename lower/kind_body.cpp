@@ -62,7 +62,8 @@ ir::Value KindBody::with_term(const ir::Value& sum, const Place& place, const Po
 void emit_kind(Lowering& s, const TileClass& tile, const Place& place, ir::Block& out) {
   if (std::holds_alternative<ir::Scan>(s.anchor.kind)) return emit_scan(s, tile, place, out);
   if (std::holds_alternative<ir::Scatter>(s.anchor.kind)) return emit_scatter(s, tile, place, out);
-  emit_sort(s, tile, place, out);
+  if (std::holds_alternative<ir::Sort>(s.anchor.kind)) return emit_sort(s, tile, place, out);
+  emit_tuple(s, tile, place, out);
 }
 
 }  // namespace assay::lower

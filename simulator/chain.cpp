@@ -1,6 +1,9 @@
 #include "simulator/chain.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
 
 #include "lower/nest.h"
 
@@ -65,9 +68,62 @@ double partial_sum_chains(const ir::Program& p, const lower::Nest& nest, const T
 
 }  // namespace
 
+namespace {
+
+// The longest chain of operations from component `from` of the state to the value of the tree, s;
+// nullopt: it does not depend on it.
+std::optional<double> chain_to(const ir::Scalar& s, int from, const model::Machine& m) {
+  if (s.op == ir::ScalarOp::read) return s.operand == from ? std::optional(0.0) : std::nullopt;
+  std::optional<double> longest;
+  for (const ir::Scalar& arg : s.args)
+    if (const auto inner = chain_to(arg, from, m)) longest = std::max(longest.value_or(0), *inner);
+  const bool calls = s.op == ir::ScalarOp::exp || s.op == ir::ScalarOp::log ||
+                     s.op == ir::ScalarOp::tanh || s.op == ir::ScalarOp::erf ||
+                     s.op == ir::ScalarOp::pow;
+  if (longest) *longest += m.add_latency.value * (calls ? lower::kExpInstructions : 1);
+  return longest;
+}
+
+// Of one step after the other: the largest mean of the chains along a cycle of components, since
+// one that no other waits for runs ahead. After n steps the longest chain has n times that (the
+// eigenvalue in max-plus algebra; Karp, Discrete Mathematics 23, 1978).
+double step_latency(const ir::TupleReduction& tuple, const model::Machine& m) {
+  const size_t n = tuple.state.size();
+  std::vector<double> ready(n, 0);
+  double before = 0;
+  for (size_t step = 0; step < 2 * n; ++step) {
+    if (step == n) before = *std::max_element(ready.begin(), ready.end());
+    std::vector<double> next(n, 0);
+    for (size_t to = 0; to < n; ++to)
+      for (size_t from = 0; from < n; ++from)
+        if (const auto chain = chain_to(tuple.state[to].step, static_cast<int>(from), m))
+          next[to] = std::max(next[to], ready[from] + *chain);
+    ready = std::move(next);
+  }
+  return (*std::max_element(ready.begin(), ready.end()) - before) / static_cast<double>(n);
+}
+
+// The chain of a register tile, whose rows are independent. Lanes that share a row have a part
+// each.
+double tuple_chain(const ir::Program& p, const ir::TupleReduction& tuple, const Tiles& tiles,
+                   const model::Machine& m) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  double steps = 1;
+  for (size_t a = anchor.axes.size() - static_cast<size_t>(tuple.over); a < anchor.axes.size(); ++a)
+    steps *= static_cast<double>(anchor.axes[a].extent);
+  if (lower::shared_state(p) > 0) steps = std::ceil(steps / p.vector_width);
+  return tiles.count * steps * step_latency(tuple, m);
+}
+
+}  // namespace
+
 double chain_seconds(const ir::Program& p, const model::Machine& m, const model::Streams& streams,
                      const lower::Counts& counts, double share) {
   const ir::Node& anchor = p.graph.nodes[0];
+  if (const auto* tuple = std::get_if<ir::TupleReduction>(&anchor.kind)) {
+    const Tiles tiles = tiles_of(p, streams.nest);
+    return tuple_chain(p, *tuple, tiles, m) * share / tiles_in_flight(counts, tiles, m.window);
+  }
   const bool scans = std::holds_alternative<ir::Scan>(anchor.kind);
   if (anchor.combine == ir::Combiner::none || !(scans || ir::is_expression(anchor))) return 0;
   Tiles tiles = tiles_of(p, streams.nest);

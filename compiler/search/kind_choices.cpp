@@ -1,5 +1,5 @@
-// The policy for scans, scatters and sorts. Each point of the register tile is a walk of its own
-// along the axes that lie whole in it: several hide the latency of one another.
+// The policy for scans, scatters, sorts and tuple reductions. Each point of the register tile is a
+// walk of its own along the axes that lie whole in it: several hide the latency of one another.
 #include <algorithm>
 #include <utility>
 
@@ -45,6 +45,21 @@ void add_rows(const Space& s, const Choice& c, std::vector<Choice>& out) {
   }
 }
 
+// The lanes of a vector share the terms of a row, several rows at once.
+void add_shared_rows(const Space& s, std::vector<Choice>& out) {
+  const auto* tuple = std::get_if<ir::TupleReduction>(&s.anchor.kind);
+  if (tuple == nullptr) return;
+  std::vector<int> widths = s.machine.widths;
+  if (s.machine.simt) widths = {s.machine.native_width};
+  for (const int width : widths) {
+    if (width == 1 || width > s.anchor.axes.back().extent) continue;
+    Choice c = unit_choice(s);
+    c.vector_axis = tuple->axis;
+    c.vector_width = width;
+    add_rows(s, c, out);
+  }
+}
+
 // Of few rows, the lanes of a vector share the terms of one.
 void add_shares(const Space& s, std::vector<Choice>& out) {
   const auto* sort = std::get_if<ir::Sort>(&s.anchor.kind);
@@ -77,6 +92,7 @@ std::vector<Choice> kind_choices(const Space& s) {
   }
   add_rows(s, unit_choice(s), out);  // scalar code needs no gathers
   add_shares(s, out);
+  add_shared_rows(s, out);
   return out;
 }
 

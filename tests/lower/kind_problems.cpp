@@ -1,6 +1,7 @@
-// Random scans, scatters and sorts, and inputs that suit any node.
+// Random scans, scatters, sorts and tuple reductions, and inputs that suit any node.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 #include "support/diag.h"
@@ -134,13 +135,78 @@ std::string random_sort(std::mt19937& rng) {
          "}, body: \"x" + t.index(a, "q") + "\"}\n";
 }
 
+// States that may be combined in any order: what is kept, of x and of w.
+struct State {
+  const char *init, *step, *combine, *results;
+};
+
+// The largest and the sum of exponentials; sums about the first of a row; the first of the largest;
+// mean and squares (Welford); three sums of products.
+constexpr State kStates[] = {
+    {"m: -3e38, s: 0",
+     R"t(m: "max(m, $0)", )t"
+     R"t(s: "select(less(m, $0), s * exp(-abs($0 - m)) + 1, s + exp(-abs($0 - m)))")t",
+     R"t(m: "max(m, other.m)", s: "select(less(m, other.m), )t"
+     R"t(s * exp(-abs(m - other.m)) + other.s, s + other.s * exp(-abs(m - other.m)))")t",
+     "[m, s]"},
+    {"a: 0, b: 0", R"t(a: "a + ($0 - abs($2))", b: "b + ($0 - abs($2)) * ($0 - abs($2))")t",
+     R"t(a: "a + other.a", b: "b + other.b")t", R"t(["$2 + a / 64", "b / 64"])t"},
+    {"m: -inf, at: 0", R"t(m: "max(m, $0)", at: "select(less(m, $0), q, at)")t",
+     R"t(m: "max(m, other.m)", )t"
+     R"t(at: "select(equal(m, other.m), min(at, other.at), )t"
+     R"t(select(less(m, other.m), other.at, at))")t",
+     "[at]"},
+    {"n: 0, a: 0, b: 0",
+     R"t(n: "n + 1", a: "a + ($0 - a) / (n + 1)", )t"
+     R"t(b: "b + ($0 - a) * ($0 - (a + ($0 - a) / (n + 1)))")t",
+     R"t(n: "n + other.n", a: "a + (other.a - a) * (other.n / max(n + other.n, 1))", )t"
+     R"t(b: "b + other.b + (other.a - a) * (other.a - a) * )t"
+     R"t((n * other.n / max(n + other.n, 1))")t",
+     R"t([a, "b / n"])t"},
+    {"a: 0, b: 1, c: inf", R"t(a: "a + $0 * $1", b: "b * ($1 / 8 + 1)", c: "min(c, $0 + q)")t",
+     R"t(a: "a + other.a", b: "b * other.b", c: "min(c, other.c)")t", R"t([b, a, c, "a * b"])t"}};
+
+std::string random_tuple(std::mt19937& rng) {
+  const State& state = kStates[pick(rng, {0, 1, 2, 3, 4})];
+  const int64_t results = std::count(state.results, state.results + strlen(state.results), ',') + 1;
+  KindText t = random_axes(rng), x = t;
+  if (t.names.size() == 3) t.names.pop_back(), t.axes.pop_back(), t.extents.pop_back(), x = t;
+  const auto place = static_cast<size_t>(pick(rng, {0, 1, 2})) % (t.names.size() + 1);
+  const auto by = static_cast<ptrdiff_t>(place);
+  t.names.insert(t.names.begin() + by, "r");
+  t.axes.insert(t.axes.begin() + by, "r: " + std::to_string(results));
+  // Rows are the innermost or the outermost dimension of x, of one axis or of two.
+  const bool two = pick(rng, {0, 0, 1}) == 1, inside = pick(rng, {0, 0, 1}) < 1;
+  const int64_t terms = pick(rng, {1, 2, 7, 8, 16, 17, 32, 40, 61}), few = pick(rng, {1, 2, 3});
+  KindText first = x;
+  const auto add = [&](const std::string& name, int64_t extent) {
+    for (KindText* to : {&x, &first}) {
+      const std::string index = to == &x ? name : "0";
+      to->names.insert(inside ? to->names.end() : to->names.begin(), index);
+      to->extents.insert(inside ? to->extents.end() : to->extents.begin(), extent);
+    }
+    t.axes.push_back(name + ": " + std::to_string(extent));
+  };
+  const bool guarded = !two && pick(rng, {0, 0, 0, 1}) == 1;
+  if (two) add("p", few);
+  add("q", terms);
+  if (guarded) *std::find(x.names.begin(), x.names.end(), "q") = "q - 1";
+  const std::string at = x.index(), guard = guarded ? " : guard 0.5]" : "]";
+  return "inputs: {x: " + x.type(x.extents.size(), 0) + ", w: f32 " + std::to_string(terms) +
+         "}\nnodes:\n  - {op: tuple, out: \"y" + t.index() + "\", axes: {" + joined(t.axes) +
+         "}, tuple: {axis: r, init: {" + state.init + "}, step: {" + state.step + "}, combine: {" +
+         state.combine + "}, results: " + state.results + "}, reads: [\"x" +
+         at.substr(0, at.size() - 1) + guard + "\", \"w[q]\", \"x" + first.index() + "\"]}\n";
+}
+
 }  // namespace
 
 compiler::Problem random_kind_problem(std::mt19937& rng) {
-  const int64_t kind = pick(rng, {0, 1, 2});
+  const int64_t kind = pick(rng, {0, 1, 2, 3});
   const std::string node = kind == 0   ? random_scan(rng)
                            : kind == 1 ? random_scatter(rng)
-                                       : random_sort(rng);
+                           : kind == 2 ? random_sort(rng)
+                                       : random_tuple(rng);
   Result<ir::Graph> g =
       ir::parse_graph("schema: assay/graph/1\nname: kind\n" + node + "outputs: [y]\n", "kind.yaml");
   if (!g.ok()) throw std::runtime_error(render(g.diags()) + node);

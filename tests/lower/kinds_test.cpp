@@ -1,4 +1,5 @@
-// Scans, scatters and sorts: loop kernels against the float64 reference, counts, limits.
+// Scans, scatters, sorts and tuple reductions: loop kernels against the float64 reference, counts,
+// limits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +21,8 @@ constexpr int kPrograms = 600;
 
 TEST(LowerKinds, RandomProgramsComputeWhatTheReferenceComputes) {
   std::mt19937 rng(3);
-  std::array<int, 4> seen{};
-  int vectors = 0;
+  std::array<int, 5> seen{};
+  int vectors = 0, shared = 0;
   for (int i = 0; i < kPrograms; ++i) {
     const int width = i % 3 == 0 ? 4 : i % 3 == 1 ? 8 : 16;
     const hwdesc::Target target = i % 2 == 0 ? small_cpu(width, 1 + i % 3) : small_gpu(width);
@@ -31,9 +32,11 @@ TEST(LowerKinds, RandomProgramsComputeWhatTheReferenceComputes) {
     ASSERT_LT(c.difference, 1e-4) << "program " << i << "\n" << ir::print_program(p);
     ++seen[p.graph.nodes[0].kind.index()];
     vectors += p.vector_width > 1;
+    shared += lower::shared_state(p) > 0;
   }
   for (size_t kind = 1; kind < seen.size(); ++kind) EXPECT_GT(seen[kind], kPrograms / 6);
   EXPECT_GT(vectors, kPrograms / 6);
+  EXPECT_GT(shared, kPrograms / 40);
 }
 
 TEST(LowerKinds, ClosedFormEqualsCountOnRandomPrograms) {
