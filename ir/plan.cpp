@@ -21,7 +21,9 @@ struct PlanVerifier {
       fail("tensor " + t.name + " has a negative offset or size");
       return;
     }
-    const int64_t room = t.kind == TensorKind::constant ? p.weights_bytes : p.arena_bytes;
+    const int64_t room = t.kind == TensorKind::constant
+                             ? (t.host ? p.host_weights_bytes : p.weights_bytes)
+                             : (t.host ? p.host_bytes : p.arena_bytes);
     if (t.bytes > room || t.offset > room - t.bytes)
       fail("tensor " + t.name + " does not lie inside its storage");
     if (t.bytes < physical_elements(t.layout, t.shape) * bytes_of(t.dtype))
@@ -51,6 +53,7 @@ struct PlanVerifier {
         continue;
       }
       const PlanTensor& t = p.tensors[static_cast<size_t>(s.arguments[i])];
+      if (t.host) fail("step " + s.name + ": tensor " + t.name + " lies in host memory");
       const auto w = static_cast<size_t>(wanted[i]);
       const bool same = t.shape == program.graph.tensors[w].shape && t.layout == program.layouts[w];
       if (t.dtype != program.graph.tensors[w].dtype || !(same || reshaped(t, program, w)))
@@ -95,6 +98,8 @@ Diags verify(const Plan& p) {
     v.check_arguments(s, p.programs[static_cast<size_t>(s.program)]);
     v.check_queues(s, p.programs[static_cast<size_t>(s.program)]);
   }
+  const Diags transfers = verify_transfers(p);
+  v.diags.insert(v.diags.end(), transfers.begin(), transfers.end());
   return v.diags;
 }
 

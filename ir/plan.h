@@ -1,9 +1,13 @@
 // Plan: the programs of a whole graph, its tensors with layout and place, and the scheduled steps.
 // It holds no estimates; those are a file of their own in the bundle.
+//
+// A plan for a limit of device memory also has tensors in host memory, and transfers of regions of
+// them between its steps (Welder, OSDI'23: the host as the last memory).
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/program.h"
@@ -25,6 +29,9 @@ struct PlanTensor {
   // A tensor with padding. The runtime fills its storage once with the layout's pad value, so
   // placement shares it with no other tensor.
   bool cleared = false;
+  // In host memory: the offset is one of the host's arena; of a constant, one of the weights file
+  // behind what lies on the device. Steps have no such arguments.
+  bool host = false;
   bool operator==(const PlanTensor&) const = default;
 };
 
@@ -47,6 +54,20 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
+// A copy that is complete before the next step or transfer begins.
+struct Transfer {
+  enum class Way {
+    upload,    // a region of a host tensor becomes a device tensor, padding included
+    download,  // a device tensor becomes a region of a host tensor
+    clear      // a device tensor's storage gets its layout's pad value
+  };
+  Way way = Way::upload;
+  int step = 0;                     // it comes before this one; the number of steps: after all
+  int device = -1, host = -1;       // plan tensors; no host tensor: -1
+  std::vector<int64_t> begin = {};  // of the region, which has the device tensor's shape
+  bool operator==(const Transfer&) const = default;
+};
+
 struct Plan {
   std::string name;
   int units = 1;  // vEUs the schedule is made for
@@ -54,8 +75,22 @@ struct Plan {
   std::vector<Program> programs;  // distinct
   std::vector<Step> steps;
   int64_t arena_bytes = 0, weights_bytes = 0;
+  std::vector<Transfer> transfers = {};  // in the order in which they run; ascending by step
+  // The limit of arena_bytes + weights_bytes. 0: there is none, and nothing lies in host memory.
+  int64_t memory = 0;
+  int64_t host_bytes = 0;          // the host's arena
+  int64_t host_weights_bytes = 0;  // of constants in host memory, behind the device's weights
   bool operator==(const Plan&) const = default;
 };
+
+// Transfers before step `step`, as a range of positions [first, second).
+std::pair<size_t, size_t> transfers_before(const Plan& p, size_t step);
+// Bytes that it moves over the link to the host.
+int64_t bytes_of(const Plan& p, const Transfer& t);
+// Why it is none that can be done; "": it can.
+std::string transfer_fault(const Plan& p, const Transfer& t);
+// The faults of transfers and of host tensors. Part of verify().
+Diags verify_transfers(const Plan& p);
 
 // What tables show of a step: its label, or its name where it has none.
 const std::string& display_name(const Step& s);

@@ -14,6 +14,16 @@
 //   steps:
 //     - {name: conv1, label: "conv 64x112x112 7x7 (conv1)", program: 0, arguments: [0, 1, 2],
 //        queues: [[0, 0, 56], [1, 56, 112]]}
+//
+// A plan for a limit of device memory has the schema assay/plan/2, in which tensors may lie in host
+// memory (`host: true`). Offsets of host constants begin behind the weights of the device:
+//
+//   memory: 268435456
+//   host_bytes: 805306368
+//   host_weights_bytes: 0
+//   transfers:
+//     - {way: upload, step: 0, device: 3, host: 0, begin: [0, 0, 62, 0]}
+//     - {way: clear, step: 0, device: 4}
 #include <fmt/format.h>
 
 #include <array>
@@ -31,13 +41,24 @@ namespace {
 using yaml::quote;
 
 constexpr std::array<std::string_view, 4> kKinds = {"input", "output", "constant", "temporary"};
+constexpr std::array<std::string_view, 3> kWays = {"upload", "download", "clear"};
+constexpr std::string_view kSchema = "assay/plan/1", kLimitedSchema = "assay/plan/2";
 constexpr int64_t kMaxBytes = int64_t{1} << 60;
 
 std::string spell_tensor(const PlanTensor& t) {
-  return fmt::format("{{name: {}, type: {}, kind: {}, layout: {}, offset: {}, bytes: {}{}}}",
+  return fmt::format("{{name: {}, type: {}, kind: {}, layout: {}, offset: {}, bytes: {}{}{}}}",
                      quote(t.name), spell_type(t.dtype, t.shape),
                      kKinds[static_cast<size_t>(t.kind)], quote(print(t.layout)), t.offset, t.bytes,
-                     t.cleared ? ", cleared: true" : "");
+                     t.cleared ? ", cleared: true" : "", t.host ? ", host: true" : "");
+}
+
+std::string spell_transfer(const Transfer& t) {
+  const std::string region =
+      t.way == Transfer::Way::clear
+          ? ""
+          : fmt::format(", host: {}, begin: [{}]", t.host, fmt::join(t.begin, ", "));
+  return fmt::format("{{way: {}, step: {}, device: {}{}}}", kWays[static_cast<size_t>(t.way)],
+                     t.step, t.device, region);
 }
 
 std::string spell_step(const Step& s) {
@@ -54,18 +75,22 @@ class PlanReader {
   explicit PlanReader(TextReader& reader) : r_(reader) {}
 
   Plan read(const yaml::Node& node) {
-    if (!r_.is_map(node, "a plan",
-                   {"schema", "name", "units", "arena_bytes", "weights_bytes", "tensors",
-                    "programs", "steps"}))
+    if (!r_.is_map(
+            node, "a plan",
+            {"schema", "name", "units", "arena_bytes", "weights_bytes", "memory", "host_bytes",
+             "host_weights_bytes", "tensors", "programs", "steps", "transfers"}))
       return {};
     p_.name = r_.text_or(node, "name", "plan");
     p_.units = static_cast<int>(r_.integer_or(node, "units", 1, 1 << 20, 1));
     p_.arena_bytes = r_.integer_or(node, "arena_bytes", 0, kMaxBytes, 0);
     p_.weights_bytes = r_.integer_or(node, "weights_bytes", 0, kMaxBytes, 0);
+    read_limit(node);
     for (const yaml::Node& t : items(node, "tensors")) read_tensor(t);
     for (const yaml::Node& p : items(node, "programs"))
       p_.programs.push_back(read_program(r_, p, false));
     for (const yaml::Node& s : items(node, "steps")) read_step(s);
+    if (limited_)
+      for (const yaml::Node& t : items(node, "transfers")) read_transfer(t);
     if (r_.ok())
       for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
     return std::move(p_);
@@ -78,15 +103,30 @@ class PlanReader {
     return found && r_.is_list(*found, key) ? found->items : kNone;
   }
 
+  void read_limit(const yaml::Node& node) {
+    const yaml::Node* schema = node.find("schema");
+    limited_ = schema != nullptr && schema->scalar == kLimitedSchema;
+    for (const std::string_view key : {"memory", "host_bytes", "host_weights_bytes", "transfers"})
+      if (const yaml::Node* found = node.find(key); found != nullptr && !limited_)
+        r_.fault(*found, fmt::format("`{}` is of plans for a limit of memory", key),
+                 fmt::format("schema: {}", kLimitedSchema));
+    if (!limited_) return;
+    r_.need(node, "memory");
+    p_.memory = r_.integer_or(node, "memory", 1, kMaxBytes, 1);
+    p_.host_bytes = r_.integer_or(node, "host_bytes", 0, kMaxBytes, 0);
+    p_.host_weights_bytes = r_.integer_or(node, "host_weights_bytes", 0, kMaxBytes, 0);
+  }
+
   void read_tensor(const yaml::Node& node) {
     if (!r_.is_map(node, "a tensor",
-                   {"name", "type", "kind", "layout", "offset", "bytes", "cleared"}))
+                   {"name", "type", "kind", "layout", "offset", "bytes", "cleared", "host"}))
       return;
     PlanTensor t;
     for (std::string_view key : {"name", "offset", "bytes"}) r_.need(node, key);
     t.name = r_.text_or(node, "name", "");
     if (const yaml::Node* type = r_.need(node, "type")) read_type(r_, *type, t.dtype, t.shape);
-    if (const yaml::Node* kind = r_.need(node, "kind")) t.kind = read_kind(*kind);
+    if (const yaml::Node* kind = r_.need(node, "kind"))
+      t.kind = read_word<TensorKind>(*kind, kKinds, "kind");
     if (const yaml::Node* layout = r_.need(node, "layout"))
       if (auto parsed = r_.expression(*layout, [](Scanner& s) { return parse_layout(s); })) {
         if (const std::string fault = layout_fault(*parsed, t.shape); !fault.empty())
@@ -96,15 +136,19 @@ class PlanReader {
     t.offset = r_.integer_or(node, "offset", 0, kMaxBytes, 0);
     t.bytes = r_.integer_or(node, "bytes", 0, kMaxBytes, 0);
     t.cleared = r_.flag_or(node, "cleared", false);
+    t.host = r_.flag_or(node, "host", false);
     p_.tensors.push_back(std::move(t));
   }
 
-  TensorKind read_kind(const yaml::Node& node) {
-    for (size_t i = 0; i < kKinds.size(); ++i)
-      if (node.kind == yaml::Node::Kind::scalar && node.scalar == kKinds[i])
-        return static_cast<TensorKind>(i);
-    r_.fault(node, "unknown kind", fmt::format("one of {}", fmt::join(kKinds, ", ")));
-    return TensorKind::temporary;
+  template <class Word, size_t N>
+  Word read_word(const yaml::Node& node, const std::array<std::string_view, N>& words,
+                 const char* what) {
+    for (size_t i = 0; i < N; ++i)
+      if (node.kind == yaml::Node::Kind::scalar && node.scalar == words[i])
+        return static_cast<Word>(i);
+    r_.fault(node, fmt::format("unknown {}", what),
+             fmt::format("one of {}", fmt::join(words, ", ")));
+    return static_cast<Word>(N - 1);
   }
 
   void read_step(const yaml::Node& node) {
@@ -122,6 +166,25 @@ class PlanReader {
     p_.steps.push_back(std::move(s));
   }
 
+  void read_transfer(const yaml::Node& node) {
+    if (!r_.is_map(node, "a transfer", {"way", "step", "device", "host", "begin"})) return;
+    Transfer t;
+    if (const yaml::Node* way = r_.need(node, "way"))
+      t.way = read_word<Transfer::Way>(*way, kWays, "way of a transfer");
+    for (const std::string_view key : {"step", "device"}) r_.need(node, key);
+    const int64_t tensors = static_cast<int64_t>(p_.tensors.size());
+    t.step =
+        static_cast<int>(r_.integer_or(node, "step", 0, static_cast<int64_t>(p_.steps.size()), 0));
+    t.device = static_cast<int>(r_.integer_or(node, "device", 0, tensors - 1, -1));
+    t.host = static_cast<int>(r_.integer_or(node, "host", 0, tensors - 1, -1));
+    if (const yaml::Node* begin = node.find("begin"); begin && r_.is_list(*begin, "begin"))
+      for (const yaml::Node& b : begin->items)
+        t.begin.push_back(r_.integer(b, 0, kMaxElements).value_or(0));
+    if (r_.ok())
+      if (const std::string fault = transfer_fault(p_, t); !fault.empty()) r_.fault(node, fault);
+    p_.transfers.push_back(std::move(t));
+  }
+
   Queue read_queue(const yaml::Node& node) {
     if (node.kind != yaml::Node::Kind::sequence || node.items.size() != 3) {
       r_.fault(node, "a queue is [unit, begin, end]");
@@ -135,14 +198,19 @@ class PlanReader {
 
   TextReader& r_;
   Plan p_;
+  bool limited_ = false;
 };
 
 }  // namespace
 
 std::string print_plan(const Plan& p) {
   std::string text =
-      fmt::format("schema: assay/plan/1\nname: {}\nunits: {}\narena_bytes: {}\nweights_bytes: {}\n",
-                  quote(p.name), p.units, p.arena_bytes, p.weights_bytes);
+      fmt::format("schema: {}\nname: {}\nunits: {}\narena_bytes: {}\nweights_bytes: {}\n",
+                  p.memory > 0 ? kLimitedSchema : kSchema, quote(p.name), p.units, p.arena_bytes,
+                  p.weights_bytes);
+  if (p.memory > 0)
+    text += fmt::format("memory: {}\nhost_bytes: {}\nhost_weights_bytes: {}\n", p.memory,
+                        p.host_bytes, p.host_weights_bytes);
   text += p.tensors.empty() ? "tensors: []\n" : "tensors:\n";
   for (const PlanTensor& t : p.tensors) text += fmt::format("  - {}\n", spell_tensor(t));
   text += p.programs.empty() ? "programs: []\n" : "programs:\n";
@@ -153,6 +221,8 @@ std::string print_plan(const Plan& p) {
   }
   text += p.steps.empty() ? "steps: []\n" : "steps:\n";
   for (const Step& s : p.steps) text += fmt::format("  - {}\n", spell_step(s));
+  if (p.memory > 0) text += p.transfers.empty() ? "transfers: []\n" : "transfers:\n";
+  for (const Transfer& t : p.transfers) text += fmt::format("  - {}\n", spell_transfer(t));
   return text;
 }
 
@@ -162,7 +232,7 @@ Result<Plan> parse_plan(std::string_view text, std::string_view file) {
   Result<yaml::Document> doc = yaml::parse(text, file);
   if (!doc.ok()) return doc.diags();
   TextReader reader(*doc);
-  if (!reader.has_schema("assay/plan/1")) return reader.diags();
+  if (!reader.has_schema(kSchema, kLimitedSchema)) return reader.diags();
   Plan p = PlanReader(reader).read(doc->root);
   if (!reader.ok()) return reader.diags();
   return p;

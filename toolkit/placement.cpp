@@ -54,13 +54,20 @@ Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
 }
 
 Diags allocate(Placement& p, const Bundle& bundle) {
-  const Result<int> arena = p.module->allocate(std::max<int64_t>(bundle.plan.arena_bytes, 1));
-  if (!arena) return arena.diags();
-  const Result<int> weights = p.module->allocate(std::max<int64_t>(bundle.plan.weights_bytes, 1));
-  if (!weights) return weights.diags();
-  p.arena = *arena;
-  p.weights = *weights;
-  p.module->write({p.weights, 0}, bundle.weights);
+  const ir::Plan& plan = bundle.plan;
+  for (const auto& [bytes, buffer] :
+       {std::pair{plan.arena_bytes, &p.arena}, std::pair{plan.weights_bytes, &p.weights}}) {
+    if (bytes == 0) continue;
+    const Result<int> made = p.module->allocate(bytes);
+    if (!made) return made.diags();
+    *buffer = *made;
+  }
+  const auto on_device = static_cast<size_t>(plan.weights_bytes);
+  if (on_device > 0) p.module->write({p.weights, 0}, std::span(bundle.weights).first(on_device));
+  p.host_weights.assign(bundle.weights.begin() + plan.weights_bytes, bundle.weights.end());
+  Result<runtime::Memory> host = runtime::Memory::allocate(plan.host_bytes, false);
+  if (!host) return host.diags();
+  p.host = std::move(*host);
   poison_arena(p, bundle.plan);
   return {};
 }
@@ -93,20 +100,37 @@ Result<Placement> place(const Bundle& bundle, const std::string& device,
 }
 
 void poison_arena(const Placement& p, const ir::Plan& plan) {
+  std::ranges::fill(p.host.bytes(), std::byte{0xFF});
+  if (p.arena < 0) return;
   p.module->write({p.arena, 0}, nan_bytes(plan.arena_bytes));
   for (const ir::PlanTensor& t : plan.tensors)
     if (t.cleared && t.kind != ir::TensorKind::constant)
       p.module->write({p.arena, t.offset}, padding(t.dtype, t.shape, t.layout));
 }
 
+std::byte* host_bytes(const Placement& p, const ir::PlanTensor& t) {
+  ASSAY_CHECK(t.host);
+  return (t.kind == ir::TensorKind::constant ? const_cast<std::byte*>(p.host_weights.data())
+                                             : p.host.bytes().data()) +
+         t.offset;
+}
+
 void write_tensor(const Placement& p, const ir::PlanTensor& t, std::span<const float> values) {
   const auto bytes = bytes_from_floats(t.dtype, values);
+  if (t.host) {  // row-major
+    std::memcpy(host_bytes(p, t), bytes.data(), bytes.size());
+    return;
+  }
   p.module->write({p.arena, t.offset}, pack(bytes, t.dtype, t.shape, t.layout));
 }
 
 std::vector<float> read_tensor(const Placement& p, const ir::PlanTensor& t) {
   const int width = ir::bytes_of(t.dtype);
   std::vector<std::byte> raw(static_cast<size_t>(ir::physical_elements(t.layout, t.shape) * width));
+  if (t.host) {  // row-major
+    std::memcpy(raw.data(), host_bytes(p, t), raw.size());
+    return floats_from_bytes(t.dtype, raw);
+  }
   p.module->read({t.kind == ir::TensorKind::constant ? p.weights : p.arena, t.offset}, raw);
   return floats_from_bytes(t.dtype, unpack(raw, width, t.shape, t.layout));
 }

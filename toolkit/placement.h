@@ -2,14 +2,17 @@
 // step.
 //
 // The arena is first filled with NaN, so that reading an unwritten value shows in the result. Then
-// tensors with padding (`cleared`) are filled with its value.
+// tensors with padding (`cleared`) are filled with its value. The host's arena, of a plan for a
+// limit of device memory, is filled with NaN too.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/device.h"
+#include "runtime/memory.h"
 #include "support/result.h"
 #include "toolkit/bundle.h"
 
@@ -18,7 +21,9 @@ namespace assay::toolkit {
 struct Placement {
   std::unique_ptr<runtime::Device> device;
   std::unique_ptr<runtime::Module> module;
-  int arena = -1, weights = -1;           // buffers of the module
+  int arena = -1, weights = -1;           // buffers of the module; -1: of no bytes
+  runtime::Memory host;                   // the host's arena
+  std::vector<std::byte> host_weights;    // constants in host memory
   std::vector<runtime::Launch> launches;  // per step
   Diags notes;                            // edited sources, another cache folder
 };
@@ -29,6 +34,9 @@ Result<Placement> place(const Bundle& bundle, const std::string& device,
 
 // NaN everywhere, pad values where the plan says so.
 void poison_arena(const Placement& placement, const ir::Plan& plan);
+
+// Where a tensor in host memory begins.
+std::byte* host_bytes(const Placement& placement, const ir::PlanTensor& tensor);
 
 // Row-major values into and out of a plan tensor in its layout. `values` has its element count;
 // constants are not written.

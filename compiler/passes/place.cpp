@@ -1,7 +1,9 @@
 #include "compiler/passes/place.h"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
+
+#include "support/best_fit.h"
 
 namespace assay::compiler {
 
@@ -22,12 +24,31 @@ struct Life {
   int64_t bytes = 0;
 };
 
+// Of tensors in host memory, the transfers that use them.
+std::vector<Life> host_lives_of(const ir::Plan& plan) {
+  std::vector<Life> out;
+  const int last = static_cast<int>(plan.transfers.size());
+  for (int t = 0; t < static_cast<int>(plan.tensors.size()); ++t) {
+    const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
+    if (!tensor.host || tensor.kind == ir::TensorKind::constant) continue;
+    Life life{t, last, -1, spaced(tensor.bytes)};
+    for (int i = 0; i < last; ++i) {
+      if (plan.transfers[static_cast<size_t>(i)].host != t) continue;
+      life.first = std::min(life.first, i);
+      life.last = i;
+    }
+    if (tensor.kind != ir::TensorKind::temporary) life.first = 0, life.last = last;
+    out.push_back(life);
+  }
+  return out;
+}
+
 std::vector<Life> lives_of(const ir::Plan& plan) {
   std::vector<Life> out;
   const int steps = static_cast<int>(plan.steps.size());
   for (int t = 0; t < static_cast<int>(plan.tensors.size()); ++t) {
     const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
-    if (tensor.kind == ir::TensorKind::constant) continue;
+    if (tensor.kind == ir::TensorKind::constant || tensor.host) continue;
     Life life{t, steps, -1, spaced(tensor.bytes)};
     for (int s = 0; s < steps; ++s) {
       const std::vector<int>& args = plan.steps[static_cast<size_t>(s)].arguments;
@@ -72,37 +93,62 @@ int64_t find_offset(const ir::Plan& plan, const Life& life, const std::vector<Pl
     });
     if (free) return offset;
   }
-  std::sort(taken.begin(), taken.end());
-  int64_t best = -1, best_gap = std::numeric_limits<int64_t>::max(), end = 0;
-  for (const auto& [begin, stop] : taken) {
-    if (begin - end >= life.bytes && begin - end < best_gap) best = end, best_gap = begin - end;
-    end = std::max(end, stop);
-  }
-  return best >= 0 ? best : end;
+  return best_gap(std::move(taken), life.bytes);
 }
 
-}  // namespace
-
-void place(ir::Plan& plan) {
-  int64_t weights = 0;
-  for (ir::PlanTensor& t : plan.tensors) {
-    t.bytes = aligned(ir::physical_elements(t.layout, t.shape) * ir::bytes_of(t.dtype));
-    if (t.kind != ir::TensorKind::constant) continue;
-    t.offset = weights;
-    weights += spaced(t.bytes);
-  }
-  plan.weights_bytes = weights;
-  std::vector<Life> lives = lives_of(plan);
+// Largest first. Returns the bytes of the arena.
+int64_t place_lives(ir::Plan& plan, std::vector<Life> lives) {
   std::stable_sort(lives.begin(), lives.end(),
                    [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
   std::vector<Placed> placed;
-  plan.arena_bytes = 0;
+  int64_t arena = 0;
   for (const Life& life : lives) {
     const int64_t offset = find_offset(plan, life, placed);
     placed.push_back({life, offset});
     plan.tensors[static_cast<size_t>(life.tensor)].offset = offset;
-    plan.arena_bytes = std::max(plan.arena_bytes, offset + life.bytes);
+    arena = std::max(arena, offset + life.bytes);
   }
+  return arena;
+}
+
+void measure(ir::Plan& plan) {
+  for (ir::PlanTensor& t : plan.tensors)
+    t.bytes = aligned(ir::physical_elements(t.layout, t.shape) * ir::bytes_of(t.dtype));
+}
+
+int64_t place_in_file(ir::Plan& plan, bool host) {
+  int64_t end = 0;
+  for (ir::PlanTensor& t : plan.tensors) {
+    if (t.kind != ir::TensorKind::constant || t.host != host) continue;
+    t.offset = end;
+    end += spaced(t.bytes);
+  }
+  return end;
+}
+
+}  // namespace
+
+int64_t room_for(int64_t bytes) { return spaced(aligned(bytes)); }
+
+void place(ir::Plan& plan) {
+  place_constants(plan);
+  place_arena(plan);
+}
+
+void place_constants(ir::Plan& plan) {
+  measure(plan);
+  plan.weights_bytes = place_in_file(plan, false);
+}
+
+void place_arena(ir::Plan& plan) {
+  measure(plan);
+  plan.arena_bytes = place_lives(plan, lives_of(plan));
+}
+
+void place_host(ir::Plan& plan) {
+  measure(plan);
+  plan.host_weights_bytes = place_in_file(plan, true);
+  plan.host_bytes = place_lives(plan, host_lives_of(plan));
 }
 
 }  // namespace assay::compiler

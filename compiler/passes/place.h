@@ -21,4 +21,15 @@ inline constexpr int64_t kPage = 4096, kPageStagger = 1280;
 // tensors of the same shape and layout, which write no padding. Offsets are multiples of 64 bytes.
 void place(ir::Plan& plan);
 
+// The parts of it: constants alone, which need no steps, and all other tensors of the device.
+void place_constants(ir::Plan& plan);
+void place_arena(ir::Plan& plan);
+
+// Tensors in host memory: constants behind each other in the weights file, the others in one arena
+// by the transfers that use them. Inputs and outputs live throughout.
+void place_host(ir::Plan& plan);
+
+// Bytes that a tensor of so many takes in the arena.
+int64_t room_for(int64_t bytes);
+
 }  // namespace assay::compiler
