@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/producers.h"
 #include "simulator/cache_lookup.h"
 #include "simulator/estimate.h"
+#include "simulator/read_from.h"
 
 namespace assay::simulator {
 
 namespace {
 
-constexpr int kPassesBefore = 12;  // of a plan, after which hits and misses are stationary
+constexpr int kPassesBefore = 12;   // of a plan, after which hits and misses are stationary
+constexpr int kStreamedPasses = 1;  // of one that streams its tensors, and more than caches hold
 
 // Storage of each tensor of the step's program.
 std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
@@ -91,23 +94,93 @@ bool has_co_tenants(const model::Machine& m) {
                      [](const model::Level& l) { return l.co_tenant_eviction.value > 0; });
 }
 
+// The caches after a step, whose time is estimated where they depend on it.
+CacheState run(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state) {
+  const double seconds =
+      has_co_tenants(m) ? estimate_of(plan, s, m, state, TermDetail::none).seconds : 0;
+  return leave(plan, s, m, std::move(state), seconds);
+}
+
+// Calls `f` for every step, after the transfers before it.
+template <class F>
+void each_step(const ir::Plan& plan, const std::vector<model::Estimate>& transfers,
+               CacheState& state, const F& f) {
+  for (size_t s = 0; s <= plan.steps.size(); ++s) {
+    const auto [first, last] = ir::transfers_before(plan, s);
+    for (size_t t = first; t < last; ++t) {
+      const ir::Transfer& transfer = plan.transfers[t];
+      if (transfer.way != ir::Transfer::Way::download)
+        forget(state, range_of(plan, plan.tensors[static_cast<size_t>(transfer.device)]));
+      pass_time(state, transfers[t].seconds);
+    }
+    if (s < plan.steps.size()) f(plan.steps[s]);
+  }
+}
+
+std::vector<model::Estimate> transfers_of(const ir::Plan& plan, const model::Machine& m) {
+  std::vector<model::Estimate> out;
+  for (const ir::Transfer& t : plan.transfers) out.push_back(estimate(plan, t, m));
+  return out;
+}
+
+// The caches before the first step, after many passes.
+CacheState stationary(const ir::Plan& plan, const std::vector<model::Estimate>& transfers,
+                      const model::Machine& m) {
+  CacheState state;
+  const int passes = plan.transfers.empty() ? kPassesBefore : kStreamedPasses;
+  for (int pass = 0; pass < passes; ++pass)
+    each_step(plan, transfers, state,
+              [&](const ir::Step& s) { state = run(plan, s, m, std::move(state)); });
+  return state;
+}
+
+// Per tensor of the program's graph, the nearest level that holds at least half of it.
+std::vector<size_t> nearest_levels(const ir::Program& p, const model::Machine& m,
+                                   const CacheState& state, std::span<const Range> where) {
+  std::vector<size_t> out(p.graph.tensors.size(), m.levels.size() - 1);
+  for (const ir::Member& member : ir::members_of(p)) {
+    std::vector<Range> own(member.tensors.size());
+    for (size_t t = 0; t < own.size(); ++t)
+      if (member.tensors[t] >= 0) own[t] = where[static_cast<size_t>(member.tensors[t])];
+    const model::CachedFractions held =
+        cached_fractions(member.program, model::streams_of(member.program), m, state, own);
+    for (size_t t = 0; t < own.size(); ++t)
+      for (size_t l = 0; member.tensors[t] >= 0 && l + 1 < m.levels.size(); ++l)
+        if (!m.levels[l].is_scratchpad && held[t][l] >= 0.5)
+          out[static_cast<size_t>(member.tensors[t])] =
+              std::min(out[static_cast<size_t>(member.tensors[t])], l);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::vector<std::string>> read_from(const ir::Plan& plan, const model::Machine& m) {
+  std::vector<std::vector<std::string>> out;
+  const std::vector<model::Estimate> transfers = transfers_of(plan, m);
+  CacheState state = stationary(plan, transfers, m);
+  each_step(plan, transfers, state, [&](const ir::Step& s) {
+    const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
+    const std::vector<size_t> nearest = nearest_levels(p, m, state, where_of(plan, s));
+    std::vector<std::string>& names = out.emplace_back();
+    for (const int t : ir::arguments_of(p))
+      names.push_back(m.levels[nearest[static_cast<size_t>(t)]].name);
+    state = run(plan, s, m, std::move(state));
+  });
+  return out;
+}
 
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
   PlanEstimate out;
-  CacheState state;
-  const bool timed = has_co_tenants(m);
-  for (int pass = 0; pass < kPassesBefore; ++pass)
-    for (const ir::Step& s : plan.steps) {
-      const double seconds = timed ? estimate_of(plan, s, m, state, TermDetail::none).seconds : 0;
-      state = leave(plan, s, m, std::move(state), seconds);
-    }
+  out.transfers = transfers_of(plan, m);
+  CacheState state = stationary(plan, out.transfers, m);
   double low = 0, high = 0;
-  for (const ir::Step& s : plan.steps) {
+  each_step(plan, out.transfers, state, [&](const ir::Step& s) {
     out.steps.push_back(estimate_of(plan, s, m, state, TermDetail::full));
     state = leave(plan, s, m, std::move(state), out.steps.back().seconds);
     add(out.total, out.steps.back(), low, high);
-  }
+  });
+  for (const model::Estimate& t : out.transfers) add(out.total, t, low, high);
   out.total.low = std::max(0.0, out.total.seconds - low);
   out.total.high = out.total.seconds + high;
   const auto top = std::max_element(

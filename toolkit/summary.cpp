@@ -1,5 +1,6 @@
 #include "toolkit/summary.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/machine.h"
@@ -7,6 +8,7 @@
 #include "toolkit/model_type.h"
 #include "toolkit/profiles.h"
 #include "toolkit/simulate.h"
+#include "toolkit/transfers.h"
 
 namespace assay::toolkit {
 namespace {
@@ -25,6 +27,7 @@ void put_calibrated(const Bundle& bundle, const Calibration& calibration, Summar
     steps.push_back(calibrated(calibration, class_of(p), bundle.estimates[i]));
     to.operators[i].calibrated = steps.back();
   }
+  for (const model::Estimate& e : bundle.transfers) steps.push_back({e.seconds, e.low, e.high});
   to.calibrated = sum_of(steps);
 }
 
@@ -35,6 +38,7 @@ void put_as_it_ran(const Bundle& bundle, const probe::AsProbed& now, Summary& to
   if (!target) return;
   const Result<model::Machine> machine = model::prepare(*target);
   if (!machine) return;
+  if (!bundle.plan.transfers.empty() && !machine->host_link) return;
   const simulator::PlanEstimate e = simulator::simulate(bundle.plan, *machine);
   to.as_it_ran = Span{e.total.seconds, e.total.low, e.total.high};
   for (size_t i = 0; i < e.steps.size(); ++i)
@@ -48,6 +52,38 @@ Json to_json(const probe::AsProbed& now) {
           {"dirty_remote_read", part_or_null(now.dirty_remote_read)},
           {"upgrade", part_or_null(now.upgrade)},
           {"elsewhere", part_or_null(now.cross_die_ratio)}};
+}
+
+// Of boundaries that estimates and simulated chips both have: a scratchpad is none of a chip's
+// caches.
+std::vector<TrafficSummary> traffic_of(const model::Estimate& e,
+                                       const std::vector<runtime::Crossing>& counted) {
+  std::vector<TrafficSummary> out;
+  for (const runtime::Crossing& c : counted)
+    for (const model::LevelUse& u : e.levels)
+      if (u.boundary == c.boundary)
+        out.push_back({c.boundary, u.read_bytes + u.written_bytes, c.read + c.written});
+  return out;
+}
+
+void put_traffic(const Bundle& bundle, const RunResult& run, Summary& to) {
+  for (size_t i = 0; i < run.moved.size(); ++i) {
+    to.operators[i].traffic = traffic_of(bundle.estimates[i], run.moved[i]);
+    for (const TrafficSummary& t : to.operators[i].traffic) {
+      auto at = std::ranges::find(to.traffic, t.boundary, &TrafficSummary::boundary);
+      if (at == to.traffic.end()) at = to.traffic.insert(at, {t.boundary});
+      at->predicted += t.predicted;
+      at->counted += t.counted;
+    }
+  }
+}
+
+Json to_json(const std::vector<TrafficSummary>& traffic) {
+  Json out = Json::array();
+  for (const TrafficSummary& t : traffic)
+    out.push_back(
+        {{"boundary", t.boundary}, {"predicted_bytes", t.predicted}, {"counted_bytes", t.counted}});
+  return out;
 }
 
 }  // namespace
@@ -79,13 +115,23 @@ Summary summarize(const Bundle& bundle, const RunResult& run, const std::optiona
                            run.steps[i],
                            e.bound,
                            {},
+                           {},
                            {}});
+  }
+  s.streamed = bundle.plan.memory > 0;
+  const std::vector<TransferSum> transfers = transfer_sums(bundle.plan, bundle.transfers);
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    const TransferSum& t = transfers[i];
+    s.transfers.push_back({t.download, t.count, t.bytes, t.estimate.seconds, t.estimate.low,
+                           t.estimate.high, std::nullopt});
+    if (run.transfers[i].median > 0) s.transfers.back().measured = run.transfers[i];
   }
   if (run.recorded) {
     s.recorded = RecordedSummary{*run.recorded, {}};
     if (const auto e = recorded_total(bundle.plan, bundle.profile, bundle.api))
       s.recorded->predicted = Span{e->seconds, e->low, e->high};
   }
+  put_traffic(bundle, run, s);
   if (run.as_probed) put_as_it_ran(bundle, *run.as_probed, s);
   if (calibration != nullptr) put_calibrated(bundle, *calibration, s);
   return s;
@@ -115,6 +161,7 @@ Json to_json(const Summary& s) {
                          {"bound", o.bound}});
     if (o.calibrated) operators.back()["calibrated"] = to_json(*o.calibrated);
     if (o.as_it_ran) operators.back()["as_it_ran"] = to_json(*o.as_it_ran);
+    if (!o.traffic.empty()) operators.back()["traffic"] = to_json(o.traffic);
   }
   Json out = {{"model", s.model}, {"type", s.type}, {"device", s.device}};
   if (!s.inputs.empty()) out["inputs"] = s.inputs;
@@ -139,7 +186,16 @@ Json to_json(const Summary& s) {
         {"measured_quartiles_s", {s.recorded->measured.low, s.recorded->measured.high}}};
     if (s.recorded->predicted) out["recorded"].update(to_json(*s.recorded->predicted));
   }
+  if (!s.traffic.empty()) out["traffic"] = to_json(s.traffic);
   out["operators"] = operators;
+  for (const TransferSummary& t : s.transfers)
+    out["transfers"].push_back(
+        {{"way", t.download ? "download" : "upload"},
+         {"count", t.count},
+         {"bytes", t.bytes},
+         {"predicted_s", t.predicted_s},
+         {"interval_s", {t.low_s, t.high_s}},
+         {"measured_s", t.measured ? Json(t.measured->median) : Json(nullptr)}});
   return out;
 }
 

@@ -13,6 +13,12 @@
 
 namespace assay::toolkit {
 
+// Bytes over the boundary between two memories.
+struct TrafficSummary {
+  std::string boundary;
+  double predicted = 0, counted = 0;
+};
+
 struct OperatorSummary {
   std::string name;                               // of the step
   std::string label;                              // what tables show
@@ -20,6 +26,14 @@ struct OperatorSummary {
   Times measured;
   std::string bound;
   std::optional<Span> calibrated, as_it_ran;
+  std::vector<TrafficSummary> traffic = {};  // empty: nothing counted it
+};
+
+struct TransferSummary {  // all of one direction
+  bool download = false;
+  int64_t count = 0, bytes = 0;
+  double predicted_s = 0, low_s = 0, high_s = 0;
+  std::optional<Times> measured;  // nullopt: the chip is simulated
 };
 
 // One launch of all kernels, recorded as a graph.
@@ -39,7 +53,10 @@ struct Summary {
   int batches = 1;
   double plan_s = 0, build_s = 0;
   std::vector<OperatorSummary> operators;
-  std::optional<Span> calibrated;  // of the total
+  bool streamed = false;                   // the plan is one for a limit of memory
+  std::vector<TransferSummary> transfers;  // uploads, downloads
+  std::vector<TrafficSummary> traffic;     // of all of them
+  std::optional<Span> calibrated;          // of the total
   // Predicted for the placement of units during the run; nullopt: as probed, or unknown.
   std::optional<Span> as_it_ran;
   std::optional<RecordedSummary> recorded;
