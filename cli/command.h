@@ -26,10 +26,12 @@ ExitCode run_profile_merge(const Command&, std::span<const std::string>, const C
 ExitCode run_compile(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_run(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_simulate(const Command&, std::span<const std::string>, const Context&);
+ExitCode run_report(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_estimate(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_whatif(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_accuracy(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_validate(const Command&, std::span<const std::string>, const Context&);
+ExitCode run_validate_fusion(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_calibrate(const Command&, std::span<const std::string>, const Context&);
 
 }  // namespace assay::cli

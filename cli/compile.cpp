@@ -4,17 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
 #include "cli/model_options.h"
+#include "cli/step_rows.h"
 #include "support/files/files.h"
+#include "support/quantity.h"
+#include "toolkit/chains.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/model_type.h"
 #include "toolkit/passed_tiles.h"
 #include "toolkit/profiles.h"
+#include "toolkit/transfer_sums.h"
 
 namespace assay::cli {
 namespace {
@@ -25,13 +30,13 @@ struct Request {
   std::string model, op, profile, output;
   std::vector<std::string> overrides;
   ModelShapes shapes;
-  std::string fuse = "elementwise";
+  std::string fuse = "all", memory;
   bool no_build = false, explain = false;
   toolkit::CompileOptions compile;
 };
 
 void declare(Options& options, Request& r) {
-  options.add_option("MODEL", r.model, ".onnx file");
+  options.add_option("MODEL", r.model, "");
   options.add_option("--op", r.op, operator_help());
   options.add_option("--profile", r.profile, "file, or name in the library")
       .type_name("PROFILE")
@@ -47,9 +52,13 @@ void declare(Options& options, Request& r) {
       .type_name("TYPE")
       .one_of({"f32", "f16", "bf16", "any"});
   declare_shapes(options, r.shapes);
-  options.add_option("--fuse", r.fuse, "none, elementwise or all: what one step computes together")
+  options.add_option("--fuse", r.fuse, "none, elementwise or all (default): what one step computes")
       .type_name("WHAT")
       .one_of({"none", "elementwise", "all"});
+  options
+      .add_option("--memory", r.memory,
+                  "device memory for values and weights; the host has the rest")
+      .type_name("SIZE");
   options.add_flag("--explain", r.explain, "print what stays on the chip, and what was tried");
   options.add_flag("--no-build", r.no_build, "leave building the kernels to `assay run`");
   options.add_overrides(r.overrides);
@@ -58,14 +67,30 @@ void declare(Options& options, Request& r) {
 
 Result<toolkit::Model> read(const Request& r) {
   if (r.op.empty()) return toolkit::read_model(r.model, r.compile);
-  Result<ir::Graph> graph = toolkit::operator_model(r.op);
+  Result<ir::Graph> graph = toolkit::chain_of(r.op);
   if (!graph) return graph.diags();
   return toolkit::Model{std::move(*graph), {}};
+}
+
+// `256 MiB`, also without the space.
+Diags read_memory(const std::string& text, std::optional<int64_t>& to) {
+  if (text.empty()) return {};
+  std::string spaced = text;
+  const size_t unit = text.find_first_not_of("0123456789.");
+  if (unit != std::string::npos && unit > 0 && text[unit] != ' ') spaced.insert(unit, " ");
+  const Result<Quantity> size = parse_quantity(spaced, Dimension::bytes);
+  if (!size || !(size->v >= 1 && size->v < 0x1p60)) {
+    const std::string why = size ? "a size is at least one byte" : size.diags()[0].message;
+    return {error(fmt::format("--memory '{}': {}", text, why), "--memory '256 MiB'")};
+  }
+  to = static_cast<int64_t>(size->v);
+  return {};
 }
 
 Result<toolkit::Bundle> compile(Request& r, const Context& context) {
   const Diags wrong = read_shapes(r.shapes, r.compile);
   if (!wrong.empty()) return wrong;
+  if (Diags bad = read_memory(r.memory, r.compile.memory); !bad.empty()) return bad;
   if (r.model.empty() && r.op.empty())
     return error("one of MODEL.onnx and --op is needed", "`assay compile --help`");
   if (!r.model.empty() && !r.op.empty())
@@ -109,25 +134,40 @@ Json to_json(const Diags& notes) {
 }
 
 Json to_json(const toolkit::Bundle& b, const std::string& directory) {
-  return {{"model", b.plan.name},
-          {"type", toolkit::types_of(b.graph)},
-          {"bundle", directory},
-          {"profile", b.profile.name},
-          {"api", b.api},
-          {"steps", b.plan.steps.size()},
-          {"programs", b.plan.programs.size()},
-          {"kernels", b.kernels.size()},
-          {"no_kernels", b.no_kernels},
-          {"predicted_s", b.total.seconds},
-          {"interval_s", {b.total.low, b.total.high}},
-          {"plan_s", b.plan_s},
-          {"build_s", b.build_s},
-          {"arena_bytes", b.plan.arena_bytes},
-          {"weights_bytes", b.plan.weights_bytes},
-          {"groups", toolkit::passed_tiles(b.plan)},
-          {"considered", b.considered},
-          {"traffic", b.traffic},
-          {"notes", to_json(b.notes)}};
+  Json out = {{"model", b.plan.name},
+              {"type", toolkit::types_of(b.graph)},
+              {"bundle", directory},
+              {"profile", b.profile.name},
+              {"api", b.api},
+              {"steps", b.plan.steps.size()},
+              {"programs", b.plan.programs.size()},
+              {"kernels", b.kernels.size()},
+              {"no_kernels", b.no_kernels},
+              {"predicted_s", b.total.seconds},
+              {"interval_s", {b.total.low, b.total.high}},
+              {"plan_s", b.plan_s},
+              {"build_s", b.build_s},
+              {"arena_bytes", b.plan.arena_bytes},
+              {"weights_bytes", b.plan.weights_bytes},
+              {"groups", toolkit::passed_tiles(b.plan)},
+              {"considered", b.considered},
+              {"traffic", b.traffic},
+              {"notes", to_json(b.notes)}};
+  if (b.plan.memory > 0)
+    out.update({{"memory_bytes", b.plan.memory},
+                {"host_bytes", b.plan.host_bytes + b.plan.host_weights_bytes},
+                {"transfers", b.plan.transfers.size()},
+                {"streamed", b.streamed}});
+  return out;
+}
+
+void print_streamed(const toolkit::Bundle& b) {
+  const auto size = [](int64_t n) { return bytes(static_cast<double>(n)); };
+  fmt::print("  within {} of device memory; {} in host memory\n", size(b.plan.memory),
+             size(b.plan.host_bytes + b.plan.host_weights_bytes));
+  for (const toolkit::TransferSum& t : toolkit::transfer_sums(b.plan, b.transfers))
+    fmt::print("  {}: {}\n", label_of_transfers(t.download, t.count, t.bytes),
+               duration(t.estimate.seconds));
 }
 
 void print_text(const toolkit::Bundle& b, const std::string& directory, bool explained) {
@@ -136,6 +176,7 @@ void print_text(const toolkit::Bundle& b, const std::string& directory, bool exp
   fmt::print("  {} steps from {} distinct programs; arena {}, weights {}\n", b.plan.steps.size(),
              b.plan.programs.size(), bytes(static_cast<double>(b.plan.arena_bytes)),
              bytes(static_cast<double>(b.plan.weights_bytes)));
+  if (b.plan.memory > 0) print_streamed(b);
   fmt::print("  predicted {}  ({} .. {})\n", duration(b.total.seconds), duration(b.total.low),
              duration(b.total.high));
   fmt::print("  chosen in {}", duration(b.plan_s));
@@ -144,6 +185,7 @@ void print_text(const toolkit::Bundle& b, const std::string& directory, bool exp
   if (!b.no_kernels.empty()) fmt::print("  kernels were not printed: {}\n", b.no_kernels);
   fmt::print("  -> {}\n", directory);
   if (!explained) return;
+  for (const std::string& line : b.streamed) fmt::print("  {}\n", line);
   for (const std::string& line : b.traffic) fmt::print("  traffic {}\n", line);
   for (const std::string& line : toolkit::passed_tiles(b.plan)) fmt::print("{}\n", line);
   if (!b.considered.empty()) fmt::print("considered:\n");

@@ -12,6 +12,7 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/step_rows.h"
 #include "support/files/files.h"
 #include "toolkit/devices.h"
 #include "toolkit/input_ranges.h"
@@ -180,19 +181,67 @@ void print_as_it_ran(const toolkit::Summary& s) {
       100 * toolkit::mean_error(s, true), 100 * toolkit::mean_error(s, false));
 }
 
+// Steps of one row; the median of a sum is taken as the sum of the medians.
+toolkit::OperatorSummary sum_of(const std::vector<toolkit::OperatorSummary>& operators,
+                                const std::vector<size_t>& alike) {
+  toolkit::OperatorSummary out = operators[alike[0]];
+  for (const size_t i : alike) {
+    const toolkit::OperatorSummary& o = operators[i];
+    if (i == alike[0]) continue;
+    out.predicted_s += o.predicted_s;
+    out.low_s += o.low_s;
+    out.high_s += o.high_s;
+    out.measured.median += o.measured.median;
+    if (!out.calibrated || !o.calibrated) continue;
+    out.calibrated->seconds += o.calibrated->seconds;
+    out.calibrated->low += o.calibrated->low;
+    out.calibrated->high += o.calibrated->high;
+  }
+  return out;
+}
+
+// Of a simulated chip, nothing is measured.
+std::vector<std::string> row(const toolkit::TransferSummary& t, const toolkit::Summary& s) {
+  std::vector<std::string> out = {
+      label_of_transfers(t.download, t.count, t.bytes),
+      duration(t.predicted_s),
+      duration(t.low_s) + " .. " + duration(t.high_s),
+      t.measured ? duration(t.measured->median) : "",
+      t.measured ? percent(toolkit::prediction_error(t.predicted_s, t.measured->median)) : "",
+      "link"};
+  if (s.calibrated) out.resize(out.size() + 3);
+  return out;
+}
+
+// A simulated chip counts what its caches fetch and write.
+void print_traffic(const std::vector<toolkit::TrafficSummary>& traffic) {
+  std::vector<std::vector<std::string>> rows = {{"bytes over", "predicted", "counted", "error"}};
+  for (const toolkit::TrafficSummary& t : traffic)
+    rows.push_back({t.boundary, bytes(t.predicted), bytes(t.counted),
+                    t.counted > 0 ? percent(toolkit::prediction_error(t.predicted, t.counted))
+                                  : std::string()});
+  fmt::print("{}", table(rows));
+}
+
 void print_text(const toolkit::Summary& s) {
   std::vector<std::vector<std::string>> rows = {
       {"operator", "predicted", "interval", "measured", "error", "bound"}};
   if (s.calibrated) rows[0].insert(rows[0].end(), {"calibrated", "interval", "error"});
-  for (const toolkit::OperatorSummary& o : s.operators)
-    rows.push_back(
-        row(o.label, o.predicted_s, o.low_s, o.high_s, o.measured, o.bound, o.calibrated));
+  std::vector<std::string> labels;
+  for (const toolkit::OperatorSummary& o : s.operators) labels.push_back(o.label);
+  for (const std::vector<size_t>& alike : step_rows(labels, s.streamed)) {
+    const toolkit::OperatorSummary o = sum_of(s.operators, alike);
+    rows.push_back(row(label_of_row(o.label, alike.size()), o.predicted_s, o.low_s, o.high_s,
+                       o.measured, o.bound, o.calibrated));
+  }
+  for (const toolkit::TransferSummary& t : s.transfers) rows.push_back(row(t, s));
   rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, "", s.calibrated));
   fmt::print("{} ({}) on {}\n{}", s.model, s.type, s.device, table(rows));
   for (const std::string& line : s.inputs) fmt::print("{}\n", line);
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
              duration(s.measured.high), duration(s.plan_s),
              s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");
+  if (!s.traffic.empty()) print_traffic(s.traffic);
   if (s.as_probed) print_as_probed(*s.as_probed, s.batches);
   if (s.as_it_ran) print_as_it_ran(s);
   if (s.recorded) print_recorded(*s.recorded, s.measured);

@@ -11,6 +11,7 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/step_rows.h"
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
@@ -102,14 +103,23 @@ Json to_json(const Simulated& simulated) {
     if (!simulated.calibrated.empty()) step["calibrated"] = to_json(simulated.calibrated[i]);
     steps.push_back(std::move(step));
   }
-  Json total = toolkit::to_json(s.total);
-  if (!simulated.calibrated.empty())
-    total["calibrated"] = to_json(toolkit::sum_of(simulated.calibrated));
-  return {{"name", s.name},
-          {"profile", s.profile},
-          {"chosen_for", s.chosen_for},
-          {"total", total},
-          {"steps", steps}};
+  Json total = toolkit::to_json(s.total), transfers = Json::array();
+  std::vector<toolkit::Span> all = simulated.calibrated;
+  for (const toolkit::TransferSum& t : s.transfers) {
+    all.push_back({t.estimate.seconds, t.estimate.low, t.estimate.high});
+    transfers.push_back({{"way", t.download ? "download" : "upload"},
+                         {"count", t.count},
+                         {"bytes", t.bytes},
+                         {"seconds", t.estimate.seconds}});
+  }
+  if (!simulated.calibrated.empty()) total["calibrated"] = to_json(toolkit::sum_of(all));
+  Json out = {{"name", s.name},
+              {"profile", s.profile},
+              {"chosen_for", s.chosen_for},
+              {"total", total},
+              {"steps", steps}};
+  if (s.streamed) out["transfers"] = transfers;
+  return out;
 }
 
 std::string interval(double low, double high) { return duration(low) + " .. " + duration(high); }
@@ -125,22 +135,47 @@ std::vector<std::string> row(const std::string& name, const toolkit::Estimate& e
   return out;
 }
 
+void add(toolkit::Estimate& to, const toolkit::Estimate& e) {
+  to.seconds += e.seconds;
+  to.low += e.low;
+  to.high += e.high;
+  to.flops += e.flops;
+}
+
 void print_text(const Simulated& simulated, bool explain) {
   const toolkit::Simulation& s = simulated.simulation;
   std::vector<std::vector<std::string>> rows = {
       {"step", "estimate", "interval", "Gflop/s", "bound"}};
   const bool both = !simulated.calibrated.empty();
   if (both) rows[0].insert(rows[0].end(), {"calibrated", "interval"});
-  for (size_t i = 0; i < s.steps.size(); ++i)
-    rows.push_back(row(s.labels[i], s.estimates[i], both ? &simulated.calibrated[i] : nullptr));
-  const toolkit::Span total = toolkit::sum_of(simulated.calibrated);
+  for (const std::vector<size_t>& alike : step_rows(s.labels, s.streamed)) {
+    toolkit::Estimate sum = s.estimates[alike[0]];
+    std::vector<toolkit::Span> spans;
+    for (const size_t i : alike) {
+      if (i != alike[0]) add(sum, s.estimates[i]);
+      if (both) spans.push_back(simulated.calibrated[i]);
+    }
+    const toolkit::Span span = toolkit::sum_of(spans);
+    rows.push_back(
+        row(label_of_row(s.labels[alike[0]], alike.size()), sum, both ? &span : nullptr));
+  }
+  std::vector<toolkit::Span> all = simulated.calibrated;
+  for (const toolkit::TransferSum& t : s.transfers) {
+    const toolkit::Span span{t.estimate.seconds, t.estimate.low, t.estimate.high};
+    all.push_back(span);
+    rows.push_back(
+        row(label_of_transfers(t.download, t.count, t.bytes), t.estimate, both ? &span : nullptr));
+  }
+  const toolkit::Span total = toolkit::sum_of(all);
   if (s.steps.size() > 1) rows.push_back(row("total", s.total, both ? &total : nullptr));
   const bool others = !s.chosen_for.empty() && s.chosen_for != s.profile;
   fmt::print("{} on {}{}\n{}", s.name, s.profile,
              others ? ", programs chosen for " + s.chosen_for : "", table(rows));
   if (!explain) return;
-  for (size_t i = 0; i < s.steps.size(); ++i)
+  for (const std::vector<size_t>& alike : step_rows(s.labels, s.streamed)) {
+    const size_t i = alike[0];
     fmt::print("\n{}\n{}{}", s.labels[i], s.mappings[i], toolkit::explanation(s.estimates[i]));
+  }
 }
 
 }  // namespace

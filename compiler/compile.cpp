@@ -1,5 +1,10 @@
 #include "compiler/compile.h"
 
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "compiler/passes/canonicalise.h"
@@ -7,7 +12,9 @@
 #include "compiler/passes/choose_layouts.h"
 #include "compiler/passes/fold.h"
 #include "compiler/passes/fuse_elementwise.h"
+#include "compiler/passes/join_statistics.h"
 #include "compiler/passes/lift.h"
+#include "compiler/passes/merge_products.h"
 #include "compiler/passes/pack_strided.h"
 #include "compiler/passes/place.h"
 #include "compiler/passes/schedule.h"
@@ -20,6 +27,7 @@
 #include "compiler/search/connect.h"
 #include "compiler/search/construct_all.h"
 #include "compiler/search/rewrite_cost.h"
+#include "compiler/stream/stream.h"
 
 namespace assay::compiler {
 
@@ -51,24 +59,39 @@ struct Gains {
   }
 };
 
+int64_t block_of(const model::Machine& m) { return m.simt ? 1 : m.native_width; }
+
+// The passes that rewrite a graph before its types and layouts are chosen.
+ir::Graph rewritten(ir::Graph graph, int64_t block, const Options& options, const Faster& faster) {
+  graph = canonicalise(std::move(graph));
+  graph = transpose_scores(std::move(graph));
+  if (options.fuse == Fuse::all) graph = merge_products(std::move(graph), block, faster);
+  graph = fold(lift_over_reshapes(fold(std::move(graph))));
+  if (options.fuse != Fuse::none) graph = fuse_elementwise(std::move(graph));
+  graph = multiply_by_reciprocals(postpone_factors(std::move(graph)));
+  return drop_unread(std::move(graph));
+}
+
 // The compiler: its passes in order. `out` is null where the tile-graphs alone are wanted.
+// `joins`: asks which statistics are joined; null: none are.
 Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Machine& m,
-                 const Options& options, TileGraphs& graphs, Compiled* out) {
+                 const Options& options, const FasterGraph* joins, TileGraphs& graphs,
+                 Compiled* out) {
   const bool free_io = free_layouts(graph);
   RewriteCost cost(target, m);
   const Gains gains{cost, kResultsPerLane * m.units * m.native_width};
 
   // Canonicalise, fold, fuse elementwise.
-  graph = canonicalise(std::move(graph));
-  graph = transpose_scores(std::move(graph));
-  graph = fold(lift_over_reshapes(fold(std::move(graph))));
-  if (options.fuse != Fuse::none) graph = fuse_elementwise(std::move(graph));
-  graph = multiply_by_reciprocals(postpone_factors(std::move(graph)));
-  graph = drop_unread(std::move(graph));
+  const int64_t block = block_of(m);
+  const Faster faster = [&](const LaidOut& a, const LaidOut& b) { return gains.faster(a, b); };
+  graph = rewritten(std::move(graph), block, options, faster);
+  if (joins) {
+    const size_t before = graph.nodes.size();
+    graph = join_statistics(std::move(graph), *joins);
+    if (graph.nodes.size() < before) graph = fuse_elementwise(std::move(graph));
+  }
 
   // Choose types: bytes that instructions multiply, numbers that loads need not convert.
-  const int64_t block = m.simt ? 1 : m.native_width;
-  const auto faster = [&](const LaidOut& a, const LaidOut& b) { return gains.faster(a, b); };
   std::vector<ir::MatrixInstruction> instructions;
   for (const model::MatrixRate& r : m.instructions) instructions.push_back(r.instruction);
   graph = shift_operands(std::move(graph), instructions, block, faster);
@@ -116,18 +139,91 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
 
 }  // namespace
 
+namespace {
+
+// Fills the estimates of a plan.
+void put_estimates(Compiled& out, const model::Machine& m) {
+  simulator::PlanEstimate estimate = simulator::simulate(out.plan, m);
+  for (const model::Estimate& e : estimate.steps) model::add_levels(out.traffic, e.levels);
+  out.estimates = std::move(estimate.steps);
+  out.transfers = std::move(estimate.transfers);
+  out.total = std::move(estimate.total);
+}
+
+using PlanOf = std::function<Result<Compiled>(const ir::Graph&, const Options&)>;
+
+// The time of each node is that of a step of its own.
+Result<Compiled> streamed(const ir::Graph& graph, const hwdesc::Target& target,
+                          const model::Machine& m, const Options& options, const PlanOf& plan_of) {
+  RewriteCost cost(target, m);
+  const Faster faster = [&](const LaidOut& now, const LaidOut& then) {
+    return cost.seconds_of(then) < cost.seconds_of(now);
+  };
+  const ir::Graph g = rewritten(graph, block_of(m), options, faster);
+  Options separate = options;
+  separate.fuse = std::min(options.fuse, Fuse::elementwise);
+  Result<Compiled> timed = plan_of(g, separate);
+  if (!timed) return timed;
+  put_estimates(*timed, m);
+  return stream(g, *timed, m, *options.memory,
+                [&](const ir::Graph& strip) { return plan_of(strip, options); });
+}
+
+// Compares parts of a graph as plans of their own.
+class PlannedParts {  // invariant: refers to a target and a machine that outlive it
+ public:
+  PlannedParts(const hwdesc::Target& target, const model::Machine& m, const Options& options)
+      : target_(target), machine_(m), options_(options) {
+    options_.progress = {};
+  }
+
+  double seconds_of(const ir::Graph& part) {
+    const auto [known, fresh] = known_.emplace(ir::print_graph(part), kNever);
+    if (!fresh) return known->second;
+    TileGraphs graphs;
+    Compiled out;
+    if (run_passes(part, target_, machine_, options_, nullptr, graphs, &out).empty())
+      known->second = simulator::simulate(out.plan, machine_).total.seconds;
+    return known->second;
+  }
+
+  FasterGraph faster() {
+    return [this](const ir::Graph& now, const ir::Graph& then) {
+      return seconds_of(then) < seconds_of(now);
+    };
+  }
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  const hwdesc::Target& target_;
+  const model::Machine& machine_;
+  Options options_;
+  std::map<std::string, double> known_;
+};
+
+}  // namespace
+
 Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
                          const Options& options) {
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine.ok()) return machine.diags();
-  TileGraphs graphs;
-  Compiled out;
-  if (Diags diags = run_passes(graph, target, *machine, options, graphs, &out); !diags.empty())
-    return diags;
-  simulator::PlanEstimate estimate = simulator::simulate(out.plan, *machine);
-  for (const model::Estimate& e : estimate.steps) model::add_levels(out.traffic, e.levels);
-  out.estimates = std::move(estimate.steps);
-  out.total = std::move(estimate.total);
+  const auto plan_of = [&](const ir::Graph& g, const Options& o) -> Result<Compiled> {
+    TileGraphs graphs;
+    Compiled out;
+    PlannedParts parts(target, *machine, o);
+    const FasterGraph faster = parts.faster();
+    // What threads that share a row wait for each other is not in the estimate yet.
+    const FasterGraph* joins = o.fuse == Fuse::all && !machine->simt ? &faster : nullptr;
+    if (Diags diags = run_passes(g, target, *machine, o, joins, graphs, &out); !diags.empty())
+      return diags;
+    return out;
+  };
+  Result<Compiled> out = plan_of(graph, options);
+  if (!out) return out;
+  const bool fits =
+      !options.memory || out->plan.arena_bytes + out->plan.weights_bytes <= *options.memory;
+  if (!fits) out = streamed(graph, target, *machine, options, plan_of);
+  if (out) put_estimates(*out, *machine);
   return out;
 }
 
@@ -135,7 +231,10 @@ Result<TileGraphs> tile_graphs_of(const ir::Graph& graph, const hwdesc::Target& 
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine.ok()) return machine.diags();
   TileGraphs out;
-  if (Diags diags = run_passes(graph, target, *machine, {}, out, nullptr); !diags.empty())
+  Options options;
+  options.fuse = Fuse::elementwise;
+  if (Diags diags = run_passes(graph, target, *machine, options, nullptr, out, nullptr);
+      !diags.empty())
     return diags;
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,11 @@ namespace assay::compiler {
 enum class Fuse { none, elementwise, all, always };
 
 struct Options {
-  Fuse fuse = Fuse::elementwise;
+  Fuse fuse = Fuse::all;
   int keep = 2;  // best programs per tile-graph that are lowered and counted again
+  // Bytes that arena and weights may take on the device. What does not fit lies in host memory and
+  // is streamed (stream/stream.h). nullopt: there is no limit.
+  std::optional<int64_t> memory = {};
   std::function<void(int done, int total, const std::string& what)> progress;  // may be empty
   const std::atomic<bool>* cancel = nullptr;
 };
@@ -33,8 +37,9 @@ struct Compiled {
   // Logical row-major values of the plan's constant tensors, by position in plan.tensors (others
   // are empty): the toolkit packs them into their layouts.
   std::vector<ir::Constant> constants;
-  // Per step, in the state the caches are in at that point; and the whole plan (terms summed).
-  std::vector<model::Estimate> estimates;
+  // Per step, in the state the caches are in at that point; per transfer; and the whole plan (terms
+  // summed).
+  std::vector<model::Estimate> estimates, transfers;
   model::Estimate total;
   // Per step: the fastest programs by other instructions of the chip, with their times.
   std::vector<std::vector<std::string>> lost;
@@ -43,12 +48,14 @@ struct Compiled {
   // Estimated bytes over each boundary of the memories: of the plan, and of its tile-graphs as
   // steps of their own (empty: they are).
   std::vector<model::LevelUse> traffic, separate_traffic;
+  // Of a plan for a limit of memory, how it is streamed: a line per segment.
+  std::vector<std::string> streamed;
   // What was considered, for people: programs evaluated and how many were left out and why.
   int64_t evaluated = 0, pruned = 0;
 };
 
 // Errors: a node that no program can compute (named), cancelled, a target without the numbers the
-// model needs.
+// model needs; a limit of memory that is too small (names the node, and what would fit).
 Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
                          const Options& options);
 

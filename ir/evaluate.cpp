@@ -16,6 +16,7 @@
 #include "ir/element.h"
 #include "ir/evaluate_body.h"
 #include "ir/evaluate_product.h"
+#include "ir/evaluate_tuple.h"
 #include "ir/evaluate_walk.h"
 #include "ir/graph.h"
 
@@ -257,22 +258,6 @@ class Source : public BodySource {
   std::vector<int64_t> at_;
 };
 
-double combined(Combiner c, double a, double b) {
-  switch (c) {
-    case Combiner::none:
-      return b;
-    case Combiner::sum:
-      return a + b;
-    case Combiner::product:
-      return a * b;
-    case Combiner::max:
-      return a > b || std::isnan(a) ? a : b;
-    case Combiner::min:
-      return a < b || std::isnan(a) ? a : b;
-  }
-  return b;
-}
-
 void run_body(const Node& n, const Prepared& p, Walk walk, double* out) {
   BodyProgram body(n.body);
   Source source(p, walk);
@@ -317,6 +302,11 @@ std::vector<double> run_kind(const Graph& g, const Node& n, const Values& values
   of.axes = term_axes(n);
   std::vector<int64_t> points;
   for (const Axis& axis : of.axes) points.push_back(axis.extent);
+  if (const auto* tuple = std::get_if<TupleReduction>(&n.kind))
+    return reduced(n, *tuple, [&](const Scalar& leaf) {
+      of.body = leaf;
+      return run_expression(g, of, points, values);
+    });
   Terms<double> terms;
   terms.shape = g.tensors[static_cast<size_t>(n.output)].shape;
   terms.values = run_expression(g, of, points, values);

@@ -71,6 +71,22 @@ void apply(ScalarOp op, double* a, size_t n) {
 
 }  // namespace
 
+double combined(Combiner c, double a, double b) {
+  switch (c) {
+    case Combiner::none:
+      return b;
+    case Combiner::sum:
+      return a + b;
+    case Combiner::product:
+      return a * b;
+    case Combiner::max:
+      return a > b || std::isnan(a) ? a : b;
+    case Combiner::min:
+      return a < b || std::isnan(a) ? a : b;
+  }
+  return b;
+}
+
 BodyProgram::BodyProgram(const Scalar& body) {
   flatten(body, 0);
   stack_.resize((depth_ + 2) * kChunk);  // `apply` forms the addresses of two further arguments

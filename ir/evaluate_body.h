@@ -18,6 +18,8 @@ struct BodySource {
   virtual void axis(int axis, int64_t first, size_t count, double* out) = 0;
 };
 
+double combined(Combiner c, double a, double b);
+
 class BodyProgram {  // invariant: `steps_` is the postfix order of one tree, `depth_` its stack
                      // need
  public:

@@ -33,26 +33,6 @@ Range clip(Range r, int64_t extent) {
 
 }  // namespace
 
-Scalar read(int operand) {
-  Scalar s;
-  s.op = ScalarOp::read;
-  s.operand = operand;
-  return s;
-}
-
-Scalar number(double value) {
-  Scalar s;
-  s.value = value;
-  return s;
-}
-
-Scalar apply(ScalarOp op, std::vector<Scalar> args) {
-  Scalar s;
-  s.op = op;
-  s.args = std::move(args);
-  return s;
-}
-
 double identity_of(Combiner c) {
   switch (c) {
     case Combiner::none:
@@ -80,7 +60,15 @@ int uses(const Scalar& s, int read) {
 
 }  // namespace
 
-int uses_of(const Node& n, int read) { return uses(n.body, read); }
+int uses_of(const Node& n, int read) {
+  int out = uses(n.body, read);
+  if (const auto* tuple = std::get_if<TupleReduction>(&n.kind)) {
+    const int operand = static_cast<int>(tuple->state.size()) + read;
+    for (const Component& c : tuple->state) out += uses(c.step, operand);
+    for (const Scalar& result : tuple->results) out += uses(result, operand);
+  }
+  return out;
+}
 
 bool is_used(const Node& n, int read) { return uses_of(n, read) > 0; }
 
@@ -108,6 +96,8 @@ bool is_whole(const Node& n, int axis) {
   if (const auto* scan = std::get_if<Scan>(&n.kind)) return axis == scan->axis;
   if (const auto* sort = std::get_if<Sort>(&n.kind))
     return axis == sort->axis || axis == static_cast<int>(n.axes.size()) - 1;
+  if (const auto* tuple = std::get_if<TupleReduction>(&n.kind))
+    return axis == tuple->axis || axis >= static_cast<int>(n.axes.size()) - tuple->over;
   const auto* scatter = std::get_if<Scatter>(&n.kind);
   if (scatter == nullptr) return false;
   const size_t rank = n.reads[static_cast<size_t>(scatter->initial)].index.size();
@@ -116,10 +106,17 @@ bool is_whole(const Node& n, int axis) {
                      [&](const Position& p) { return p.dim == axis; });
 }
 
+std::vector<Scalar> steps_of(const TupleReduction& tuple) {
+  std::vector<Scalar> out;
+  for (const Component& c : tuple.state) out.push_back(c.step);
+  return out;
+}
+
 std::vector<Axis> term_axes(const Node& n) {
   std::vector<Axis> out = n.axes;
   const auto drop = [&](int axis) { out[static_cast<size_t>(axis)].extent = 1; };
   if (const auto* sort = std::get_if<Sort>(&n.kind)) drop(sort->axis);
+  if (const auto* tuple = std::get_if<TupleReduction>(&n.kind)) drop(tuple->axis);
   if (const auto* scatter = std::get_if<Scatter>(&n.kind))
     for (const Position& p : scatter->positions) drop(p.dim);
   return out;
@@ -162,6 +159,8 @@ double points_of(const Node& n) {
 // Per point: the operations of the body and one application of the combiner; a multiply-add body
 // has 2. No sort of n terms takes fewer than about log2(n) comparisons of each.
 double flops_of(const Graph&, const Node& n) {
+  if (const auto* tuple = std::get_if<TupleReduction>(&n.kind))
+    return points_of(n) * static_cast<double>(operations_in(steps_of(*tuple)).size());
   const double sorting = std::holds_alternative<Sort>(n.kind)
                              ? std::log2(static_cast<double>(n.axes.back().extent))
                              : 0;

@@ -19,6 +19,7 @@
 #include "ir/dtype.h"
 #include "ir/index.h"
 #include "ir/kind.h"
+#include "ir/scalar.h"
 #include "support/result.h"
 
 namespace assay::ir {
@@ -28,45 +29,6 @@ struct Axis {
   int64_t extent = 1;
   bool operator==(const Axis&) const = default;
 };
-
-enum class ScalarOp {
-  read,      // operand `operand`
-  constant,  // `value`
-  axis,      // the value of axis `operand`
-  add,
-  sub,
-  mul,
-  div,
-  max,  // NaN in either operand goes through, in max, min and their combiners, and in kernels:
-  min,  // docs/validating.md, special values
-  pow,
-  neg,
-  abs,
-  exp,
-  log,
-  sqrt,
-  tanh,
-  erf,
-  floor,
-  ceil,
-  round,  // to the nearest whole number, half a unit to the even one
-  less,
-  equal,   // 1 or 0
-  select,  // args[0] != 0 ? args[1] : args[2]
-};
-
-// The scalar body of a node as a tree.
-struct Scalar {
-  ScalarOp op = ScalarOp::constant;
-  int operand = -1;
-  double value = 0;
-  std::vector<Scalar> args;
-  bool operator==(const Scalar&) const = default;
-};
-
-Scalar read(int operand);
-Scalar number(double value);
-Scalar apply(ScalarOp op, std::vector<Scalar> args);
 
 // A lookup: a position that is the value of another read, known only at run time. Negative
 // positions count from the end; a position outside gives the read's `fill`.
@@ -136,16 +98,24 @@ struct Graph {
 int64_t elements(const Tensor& t);
 
 inline bool is_expression(const Node& n) { return std::holds_alternative<Expression>(n.kind); }
+// May it keep its tile on the chip, and read such tiles? Loops of other kinds are steps of their
+// own.
+inline bool shares_groups(const Node& n) {
+  return is_expression(n) || std::holds_alternative<TupleReduction>(n.kind);
+}
 // One value of the body per element.
 inline bool is_elementwise(const Node& n) {
   return is_expression(n) && n.combine == Combiner::none;
 }
 // Do the kind's own loops walk the axis? It lies whole in every tile of a program.
 bool is_whole(const Node& n, int axis);
+// Of all components, in order.
+std::vector<Scalar> steps_of(const TupleReduction& tuple);
 // The axes with those of extent 1 on which the terms do not depend.
 std::vector<Axis> term_axes(const Node& n);
 
-// Does the body use read `read`? Unused reads are positions of lookups.
+// Does the body, or a step or a result of a tuple reduction, use read `read`? Unused reads are
+// positions of lookups.
 bool is_used(const Node& n, int read);
 // How often operations of the body use it. A square uses it twice, but a computed operand that is
 // used twice is computed once.

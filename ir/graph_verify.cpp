@@ -97,7 +97,7 @@ size_t arity_of(ScalarOp op) {
   }
 }
 
-std::string fault_of(const Scalar& s, const Node& n, int depth) {
+std::string fault_of(const Scalar& s, const Node& n, size_t operands, int depth) {
   if (depth > kMaxBodyDepth) return fmt::format("is nested deeper than {}", kMaxBodyDepth);
   if (s.args.size() != arity_of(s.op))
     return fmt::format("has an operation with {} operands instead of {}", s.args.size(),
@@ -105,8 +105,8 @@ std::string fault_of(const Scalar& s, const Node& n, int depth) {
   const auto outside = [&](size_t count) {
     return s.operand < 0 || static_cast<size_t>(s.operand) >= count;
   };
-  if (s.op == ScalarOp::read && outside(n.reads.size()))
-    return fmt::format("uses operand {}, the node has {}", s.operand, n.reads.size());
+  if (s.op == ScalarOp::read && outside(operands))
+    return fmt::format("uses operand {}, the node has {}", s.operand, operands);
   if (s.op == ScalarOp::axis && outside(n.axes.size()))
     return fmt::format("uses axis {}, the node has {}", s.operand, n.axes.size());
   if (s.op == ScalarOp::axis && n.axes[static_cast<size_t>(s.operand)].extent > kMostCounted)
@@ -114,7 +114,7 @@ std::string fault_of(const Scalar& s, const Node& n, int depth) {
         "takes the place along axis {} as a number, which f32 represents exactly up to {} only",
         n.axes[static_cast<size_t>(s.operand)].name, kMostCounted);
   for (const Scalar& arg : s.args)
-    if (std::string fault = fault_of(arg, n, depth + 1); !fault.empty()) return fault;
+    if (std::string fault = fault_of(arg, n, operands, depth + 1); !fault.empty()) return fault;
   return "";
 }
 
@@ -213,7 +213,7 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
     const size_t before = diags_.size();
     const bool axes_fit = check_axes(n);
     for (size_t i = 0; i < n.reads.size(); ++i) check_read(n, i, axes_fit);
-    const std::string in_body = fault_of(n.body, n, 0);
+    const std::string in_body = fault_of(n.body, n, n.reads.size());
     if (!in_body.empty()) fault("the body " + in_body);
     if (diags_.size() == before)
       for (std::string& f : faults_of_kind(g_, n)) fault(std::move(f));
@@ -306,6 +306,10 @@ class Verifier {  // invariant: `written_` marks the tensors that have a value b
 };
 
 }  // namespace
+
+std::string fault_of(const Scalar& s, const Node& n, size_t operands) {
+  return fault_of(s, n, operands, 0);
+}
 
 bool shape_fits(std::span<const int64_t> shape) {
   int64_t product = 1;

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "ir/windows.h"
+
 namespace assay::ir {
 
 int passed_tensor(const Producer& producer) {
@@ -42,51 +44,24 @@ const std::string& name_of(const Graph& g, int tensor) {
   return g.tensors[static_cast<size_t>(tensor)].name;
 }
 
-// What one dimension of a read is in a group: all of it, or a tile that moves with one axis.
-Result<NeededDim> needed_dim(const Program& member, const Node& node, std::span<const int> axes,
-                             const Index& index, int64_t size, const std::string& tensor) {
-  std::vector<Range> ranges;
-  std::vector<int> moving;
-  for (int a = 0; a < static_cast<int>(node.axes.size()); ++a) {
-    const auto i = static_cast<size_t>(a);
-    const bool tiled = i < axes.size() && axes[i] >= 0;
-    ranges.push_back({0, (tiled ? member.tiles[0].extent[i] : node.axes[i].extent) - 1});
-    if (tiled && depends_on(index, a)) moving.push_back(a);
-  }
-  if (moving.empty()) return NeededDim{-1, size};
-  const std::string by = member.name + " reads " + tensor;
-  const auto a = static_cast<size_t>(moving[0]);
-  if (moving.size() > 1) return error(by + " at positions that move with two axes of a group");
-  const Range reach = range_of(index, ranges);
-  const int64_t shift = stride_of(index, moving[0]).value_or(0) * member.tiles[0].extent[a];
-  if (reach.low != 0 || reach.high + 1 != shift)
-    return error(by + " in tiles of " + std::to_string(reach.high - reach.low + 1) + " from " +
-                     std::to_string(reach.low) + " on, at distances of " + std::to_string(shift),
-                 "tiles that are kept on the chip are disjoint and begin at 0");
-  return NeededDim{axes[a], shift};
-}
-
 }  // namespace
 
 Result<NeededTile> needed_tile(const Program& member, std::span<const int> axes, int tensor) {
-  std::optional<NeededTile> out;
+  const Result<Windows> windows = needed_windows(member, axes, {}, tensor);
+  if (!windows) return windows.diags();
   const Tensor& t = member.graph.tensors[static_cast<size_t>(tensor)];
-  for (const Node& node : member.graph.nodes)
-    for (const Read& r : node.reads) {
-      if (r.tensor != tensor) continue;
-      if (r.lookup)
-        return error(member.name + " reads " + t.name + " at positions known only at run time");
-      NeededTile tile;
-      for (size_t d = 0; d < r.index.size(); ++d) {
-        const Result<NeededDim> dim =
-            needed_dim(member, node, axes, r.index[d], t.shape[d], t.name);
-        if (!dim) return dim.diags();
-        tile.push_back(*dim);
-      }
-      if (out && *out != tile) return error(member.name + " reads two tiles of " + t.name);
-      out = std::move(tile);
-    }
-  return out.value_or(NeededTile{});
+  NeededTile out;
+  for (size_t d = 0; d < windows->dims.size(); ++d) {
+    const Window& w = windows->dims[d];
+    if (!is_tile(w, t.shape[d]))
+      return error(
+          member.name + " reads " + t.name + " in tiles of " + std::to_string(w.extent) + " from " +
+              std::to_string(w.low) + " on, at distances of " + std::to_string(w.shift),
+          "tiles that are kept on the chip are disjoint and begin at 0; those that overlap "
+          "are windows, in dimensions of their own");
+    out.push_back({w.axis, w.axis < 0 ? t.shape[d] : w.extent});
+  }
+  return out;
 }
 
 namespace {
@@ -234,7 +209,7 @@ Diags producer_faults(const Program& p) {
   Faults f{p};
   for (const Producer& r : p.producers) {
     if (!r.program.producers.empty()) f.fail(r.program.name + ": a producer has none of its own");
-    if (!is_expression(r.program.graph.nodes[0]) || !is_expression(p.graph.nodes[0]))
+    if (!shares_groups(r.program.graph.nodes[0]) || !shares_groups(p.graph.nodes[0]))
       f.fail("a scan, a scatter or a sort is a program of its own");
     f.check_tensors(r);
   }

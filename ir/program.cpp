@@ -153,14 +153,15 @@ struct Verifier {
     const Node& anchor = p.graph.nodes[0];
     for (size_t n = 1; n < p.graph.nodes.size(); ++n)
       if (!is_expression(p.graph.nodes[n]) || !is_expression(anchor))
-        fail("a scan, a scatter or a sort is a program of its own");
+        fail("a scan, a scatter, a sort or a tuple reduction is a program of its own");
     for (size_t l = 0; l < p.tiles.size(); ++l)
       for (size_t a = 0; a < std::min(anchor.axes.size(), p.tiles[l].extent.size()); ++a)
         if (is_whole(anchor, static_cast<int>(a)) && p.tiles[l].extent[a] != anchor.axes[a].extent)
           fail("tile " + std::to_string(l) + ": axis " + axis_name(a) + " lies whole in each tile");
     const auto* sort = std::get_if<Sort>(&anchor.kind);  // its lanes may share the terms
-    if (p.vector_axis >= 0 && is_whole(anchor, p.vector_axis) &&
-        (sort == nullptr || p.vector_axis != sort->axis))
+    const auto* tuple = std::get_if<TupleReduction>(&anchor.kind);
+    const int shared = sort != nullptr ? sort->axis : tuple != nullptr ? tuple->axis : -1;
+    if (p.vector_axis >= 0 && is_whole(anchor, p.vector_axis) && p.vector_axis != shared)
       fail("lanes lie along axis " + axis_name(static_cast<size_t>(p.vector_axis)) +
            ", which one worker walks");
   }

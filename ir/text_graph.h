@@ -11,6 +11,7 @@
 //   scan: {axis: n, exclusive: true, reverse: true}      both false if left out
 //   scatter: {initial: 0, positions: {m: 1}}             numbers of `reads`
 //   sort: {axis: m, order: descending}                   else ascending
+//   tuple: {axis: r, init: ..}                           in place of a body: text_tuple.h
 // `out` names the output and its axes; all other axes are reduce axes. Left out: a node's name is
 // its output's, `combine` is sum where there are reduce axes, an output's dtype is f32, its shape
 // the extents of its axes. Printed: all of it, tensors in the order of their ids; small constants

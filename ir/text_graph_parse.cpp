@@ -8,6 +8,7 @@
 #include "ir/limits.h"
 #include "ir/text_body.h"
 #include "ir/text_graph.h"
+#include "ir/text_tuple.h"
 #include "support/quantity.h"
 
 namespace assay::ir {
@@ -165,12 +166,15 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
   void read_node(const yaml::Node& node) {
     if (!r_.is_map(node, "a node",
                    {"name", "op", "out", "dtype", "axes", "combine", "scan", "scatter", "sort",
-                    "reads", "body"}))
+                    "tuple", "reads", "body"}))
       return;
     const yaml::Node* out_node = r_.need(node, "out");
     const yaml::Node* axes = r_.need(node, "axes");
-    const yaml::Node* body = r_.need(node, "body");
-    if (!out_node || !axes || !body) return;
+    const yaml::Node* tuple = node.find("tuple");
+    const yaml::Node* body = tuple ? nullptr : r_.need(node, "body");
+    if (!out_node || !axes || !(body || tuple)) return;
+    if (const yaml::Node* both = tuple ? node.find("body") : nullptr)
+      r_.fault(*both, "a tuple reduction has no body", "what it computes is its step");
     const std::optional<Out> out = r_.expression(*out_node, parse_out);
     if (!out || !r_.is_map(*axes, "axes")) return;
     Node n;
@@ -179,7 +183,9 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
     if (!read_axes(*out, *out_node, *axes, n)) return;
     n.kind = read_kind(r_, node, axis_names(n));
     read_combine(node, out->axes.size(), n);
-    read_body(node, *body, n);
+    if (auto* t = std::get_if<TupleReduction>(&n.kind))
+      t->over = static_cast<int>(n.axes.size() - out->axes.size());
+    read_body(node, tuple ? *tuple : *body, n);
     n.output = output_id(node, *out, n);
     positions_.emplace(n.name, &node);
     g_.nodes.push_back(std::move(n));
@@ -229,8 +235,10 @@ class GraphReader {  // invariant: names_[i] is the name of tensor i, ids_ its i
         if (auto read =
                 r_.expression(item, [&](Scanner& s) { return parse_read(s, names, n.reads); }))
           n.reads.push_back(std::move(*read));
-    if (auto parsed =
-            r_.expression(body, [&](Scanner& s) { return parse_body(s, names, n.reads); }))
+    if (std::holds_alternative<TupleReduction>(n.kind))
+      read_tuple(r_, body, names, n);
+    else if (auto parsed =
+                 r_.expression(body, [&](Scanner& s) { return parse_body(s, names, n.reads); }))
       n.body = std::move(*parsed);
   }
 

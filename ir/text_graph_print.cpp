@@ -74,7 +74,8 @@ std::string spell_node(const Graph& g, const Node& n, const std::vector<std::str
   std::string extents, reads;
   for (const Axis& axis : n.axes)
     extents += fmt::format("{}{}: {}", extents.empty() ? "" : ", ", quote(axis.name), axis.extent);
-  const bool follow = reads_follow_body(n);
+  const bool tuple = std::holds_alternative<TupleReduction>(n.kind);
+  const bool follow = !tuple && reads_follow_body(n);
   for (const Read& r : n.reads)
     if (!follow) reads += (reads.empty() ? "" : ", ") + quote(spell_read(r, names));
   const std::string body = spell_body(n.body, axes, [&](int i) {
@@ -86,7 +87,7 @@ std::string spell_node(const Graph& g, const Node& n, const std::vector<std::str
   if (n.combine != Combiner::none) text += fmt::format(", combine: {}", name_of(n.combine));
   text += spell_kind(n);
   if (!follow) text += fmt::format(", reads: [{}]", reads);
-  return text + fmt::format(", body: {}}}", quote(body));
+  return text + (tuple ? "}" : fmt::format(", body: {}}}", quote(body)));
 }
 
 }  // namespace

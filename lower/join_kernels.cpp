@@ -8,6 +8,7 @@
 
 #include "ir/producers.h"
 #include "lower/build.h"
+#include "lower/group_scratch.h"
 #include "lower/nest.h"
 
 namespace assay::lower {
@@ -18,7 +19,8 @@ namespace {
 class Renumbered {
  public:
   std::vector<int> vars, regs, buffers;
-  int instructions = 0;  // of the other kernel, before these
+  std::vector<int64_t> places;  // of buffers, in elements of the one that holds them
+  int instructions = 0;         // of the other kernel, before these
 
   ir::Block block(const ir::Block& from) const {
     ir::Block out;
@@ -37,6 +39,10 @@ class Renumbered {
   ir::Index index(const ir::Index& i) const {
     return ir::substitute(i, [&](int v) { return ir::variable(var(v)); });
   }
+  ir::Index index_in(int buffer, const ir::Index& i) const {
+    const int64_t place = buffer < 0 ? 0 : places[static_cast<size_t>(buffer)];
+    return place == 0 ? index(i) : index(i) + place;
+  }
   std::vector<int> all_regs(std::vector<int> some) const {
     for (int& r : some) r = reg(r);
     return some;
@@ -46,8 +52,10 @@ class Renumbered {
     return some;
   }
   ir::Value value(ir::Value v) const {
+    const bool accesses =
+        v.op == ir::ValueOp::load || v.op == ir::ValueOp::splat || v.op == ir::ValueOp::gather;
+    v.index = accesses ? index_in(v.id, v.index) : index(v.index);
     v.id = v.op == ir::ValueOp::reg ? reg(v.id) : buffer(v.id);
-    v.index = index(v.index);
     v.conditions = conditions(std::move(v.conditions));
     for (ir::Value& a : v.args) a = value(std::move(a));
     return v;
@@ -68,45 +76,48 @@ class Renumbered {
   ir::LetIndex statement(const ir::LetIndex& s) const { return {var(s.var), index(s.value)}; }
   ir::Locate statement(ir::Locate s) const {
     s.var = var(s.var);
+    s.index = index_in(s.id, s.index);
     s.id = buffer(s.id);
-    s.index = index(s.index);
     return s;
   }
   ir::Assign statement(const ir::Assign& s) const { return {reg(s.reg), value(s.value)}; }
   ir::Declare statement(const ir::Declare& s) const { return {all_regs(s.regs)}; }
   ir::Store statement(ir::Store s) const {
+    s.index = index_in(s.id, s.index);
     s.id = buffer(s.id);
-    s.index = index(s.index);
     s.value = value(std::move(s.value));
     s.conditions = conditions(std::move(s.conditions));
     return s;
   }
   ir::Copy statement(ir::Copy s) const {
+    for (ir::Run& r : s.runs)
+      r = {index_in(s.from, r.from), index_in(s.to, r.to), conditions(std::move(r.conditions))};
     s.from = buffer(s.from);
     s.to = buffer(s.to);
-    for (ir::Run& r : s.runs) r = {index(r.from), index(r.to), conditions(std::move(r.conditions))};
     return s;
   }
   ir::MoveRun statement(ir::MoveRun s) const {
     s.regs = all_regs(std::move(s.regs));
+    s.index = index_in(s.id, s.index);
     s.id = buffer(s.id);
-    s.index = index(s.index);
     s.conditions = conditions(std::move(s.conditions));
     return s;
   }
-  ir::Prefetch statement(const ir::Prefetch& s) const { return {buffer(s.id), index(s.index)}; }
+  ir::Prefetch statement(const ir::Prefetch& s) const {
+    return {buffer(s.id), index_in(s.id, s.index)};
+  }
   ir::Keep statement(const ir::Keep& s) const { return {reg(s.reg)}; }
   ir::Barrier statement(const ir::Barrier& s) const { return s; }
   ir::AtomicAdd statement(ir::AtomicAdd s) const {
     s.reg = reg(s.reg);
+    s.index = index_in(s.id, s.index);
     s.id = buffer(s.id);
-    s.index = index(s.index);
     s.value = value(std::move(s.value));
     return s;
   }
   ir::DeviceBarrier statement(ir::DeviceBarrier s) const {
+    s.index = index_in(s.id, s.index);
     s.id = buffer(s.id);
-    s.index = index(s.index);
     s.all = value(std::move(s.all));
     s.looks = reg(s.looks);
     return s;
@@ -116,15 +127,15 @@ class Renumbered {
   }
   ir::MoveFragment statement(ir::MoveFragment s) const {
     s.reg = reg(s.reg);
+    s.index = index_in(s.id, s.index);
     s.id = buffer(s.id);
-    s.index = index(s.index);
     return s;
   }
   ir::LoadFragment statement(ir::LoadFragment s) const {
     s.instruction = instruction(s.instruction);
     s.regs = all_regs(std::move(s.regs));
+    s.index = index_in(s.id, s.index);
     s.id = buffer(s.id);
-    s.index = index(s.index);
     return s;
   }
 };
@@ -158,16 +169,19 @@ ir::Index group_of(const ir::Program& member, const std::vector<int>& axes,
 
 class Joiner {
  public:
-  explicit Joiner(const ir::Program& p) : p_(p) {
+  Joiner(const ir::Program& p, std::span<const ir::Kernel> kernels) : p_(p) {
     out_.name = p.name;
     out_.groups = ir::group_count(p);
     out_.index_names = {"group"};
-    for (int t : ir::arguments_of(p)) add_buffer(t, ir::Scope::global);
-    for (const ir::Producer& r : p.producers) add_buffer(ir::passed_tensor(r), ir::Scope::scratch);
+    for (int t : ir::arguments_of(p)) add_argument(t);
+    place_scratch(kernels);
   }
 
-  void add(const ir::Kernel& kernel, const ir::Member& member, const ir::Index& group,
-           const std::string& prefix) {
+  // Of member `number`.
+  void add(size_t number, const ir::Kernel& kernel, const ir::Member& member,
+           const ir::Index& group) {
+    const std::string prefix =
+        number < p_.producers.size() ? "p" + std::to_string(number) + "_" : std::string();
     Renumbered names;
     names.instructions = static_cast<int>(out_.instructions.size());
     out_.instructions.insert(out_.instructions.end(), kernel.instructions.begin(),
@@ -193,17 +207,7 @@ class Joiner {
       names.regs.push_back(static_cast<int>(out_.registers.size()));
       out_.registers.push_back(std::move(r));
     }
-    const std::vector<int> arguments = ir::arguments_of(member.program);
-    for (size_t b = 0; b < kernel.buffers.size(); ++b) {
-      if (b < arguments.size()) {
-        const int tensor = member.tensors[static_cast<size_t>(arguments[b])];
-        names.buffers.push_back(tensor < 0 ? -1 : buffer_of_.at(tensor));
-        continue;
-      }
-      names.buffers.push_back(static_cast<int>(out_.buffers.size()));
-      out_.buffers.push_back(kernel.buffers[b]);
-      out_.buffers.back().name = prefix + out_.buffers.back().name;
-    }
+    name_buffers(number, kernel, member, names);
     out_.waves = std::max(out_.waves, kernel.waves);
     // Constants of one program's functions must not take registers from another's products.
     ir::If part{{}, {}, {}, true};
@@ -223,21 +227,71 @@ class Joiner {
     return static_cast<int>(out_.index_names.size()) - 1;
   }
 
-  void add_buffer(int tensor, ir::Scope scope) {
+  void add_argument(int tensor) {
     const ir::Tensor& t = p_.graph.tensors[static_cast<size_t>(tensor)];
     ir::Buffer b;
-    b.name = scope == ir::Scope::scratch ? t.name + "_tile" : t.name;
+    b.name = t.name;
     b.dtype = t.dtype;
     b.elements = ir::physical_elements(p_.layouts[static_cast<size_t>(tensor)], t.shape);
-    b.scope = scope;
-    b.written = scope == ir::Scope::global && tensor == p_.graph.outputs[0];
-    buffer_of_[tensor] = static_cast<int>(out_.buffers.size());
+    b.written = tensor == p_.graph.outputs[0];
+    argument_of_[tensor] = static_cast<int>(out_.buffers.size());
     out_.buffers.push_back(std::move(b));
+  }
+
+  static bool is_scratch(const ir::Buffer& b) { return b.scope == ir::Scope::scratch; }
+
+  // One buffer for all scratch of a type.
+  void place_scratch(std::span<const ir::Kernel> kernels) {
+    std::vector<std::vector<ScratchArray>> own;
+    for (const ir::Kernel& k : kernels) {
+      own.emplace_back();
+      for (const ir::Buffer& b : k.buffers)
+        if (is_scratch(b)) own.back().push_back({b.dtype, b.elements * ir::bytes_of(b.dtype)});
+    }
+    scratch_ = lower::place_scratch(p_, own);
+    first_region_ = static_cast<int>(out_.buffers.size());
+    for (const ScratchArray& r : scratch_.regions) {
+      ir::Buffer b;
+      b.name = scratch_.regions.size() == 1 ? "tiles" : "tiles_" + std::string(ir::name_of(r.type));
+      b.dtype = r.type;
+      b.elements = r.bytes / ir::bytes_of(r.type);
+      b.scope = ir::Scope::scratch;
+      out_.buffers.push_back(std::move(b));
+    }
+  }
+
+  void name_buffers(size_t number, const ir::Kernel& kernel, const ir::Member& member,
+                    Renumbered& names) const {
+    const std::vector<int> arguments = ir::arguments_of(member.program);
+    size_t own = 0;
+    const auto in_scratch = [&](const ScratchPlace& place, ir::DType type) {
+      names.buffers.push_back(first_region_ + place.region);
+      names.places.push_back(place.offset / ir::bytes_of(type));
+    };
+    for (size_t b = 0; b < kernel.buffers.size(); ++b) {
+      const ir::DType type = kernel.buffers[b].dtype;
+      if (b >= arguments.size()) {
+        in_scratch(scratch_.own[number][own++], type);
+        continue;
+      }
+      const int tensor = member.tensors[static_cast<size_t>(arguments[b])];
+      const auto made =
+          std::find_if(p_.producers.begin(), p_.producers.end(),
+                       [&](const ir::Producer& r) { return ir::passed_tensor(r) == tensor; });
+      if (made != p_.producers.end()) {
+        in_scratch(scratch_.tiles[static_cast<size_t>(made - p_.producers.begin())], type);
+        continue;
+      }
+      names.buffers.push_back(tensor < 0 ? -1 : argument_of_.at(tensor));
+      names.places.push_back(0);
+    }
   }
 
   const ir::Program& p_;
   ir::Kernel out_;
-  std::map<int, int> buffer_of_;  // of tensors of the whole
+  std::map<int, int> argument_of_;  // of tensors of the whole
+  GroupScratch scratch_;
+  int first_region_ = 0;  // buffer
 };
 
 }  // namespace
@@ -247,12 +301,11 @@ ir::Kernel join_kernels(const ir::Program& p, std::span<const ir::Kernel> kernel
   const std::vector<std::vector<int>> axes = *ir::group_axes(p);
   const std::vector<ir::Range> ranges = {{0, ir::group_count(p) - 1}};
   const std::map<int, ir::Index> tiles = tiles_of_group(p, ranges);
-  Joiner joined(p);
+  Joiner joined(p, kernels);
   for (size_t i = 0; i < members.size(); ++i) {
     const bool last = i + 1 == members.size();
-    joined.add(kernels[i], members[i],
-               last ? ir::variable(0) : group_of(members[i].program, axes[i], tiles, ranges),
-               last ? "" : "p" + std::to_string(i) + "_");
+    joined.add(i, kernels[i], members[i],
+               last ? ir::variable(0) : group_of(members[i].program, axes[i], tiles, ranges));
     if (threads && !last) joined.meet();
   }
   return joined.take();

@@ -7,6 +7,7 @@
 #include "ir/computed_type.h"
 #include "lower/instruction.h"
 #include "lower/legal_group.h"
+#include "lower/legal_kind.h"
 #include "lower/mapped_copy.h"
 #include "lower/nest.h"
 #include "lower/threads.h"
@@ -54,7 +55,8 @@ std::optional<double> scratchpad_bytes(const hwdesc::Profile& profile) {
 void check_staged_bytes(const ir::Program& p, std::optional<double> limit, Diags& out) {
   if (!limit) return;
   int64_t bytes = 2 * sort_plan(p).elements * ir::bytes_of(ir::DType::f32);
-  if (static_cast<double>(bytes) > *limit)
+  bytes += shared_state(p) * ir::bytes_of(ir::DType::f32);
+  if (static_cast<double>(bytes) > *limit && sort_plan(p).elements > 0)
     out.push_back(error(p.name + ": sorting in " + std::to_string(bytes) +
                         " B of scratch exceeds the " +
                         std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
@@ -64,7 +66,8 @@ void check_staged_bytes(const ir::Program& p, std::optional<double> limit, Diags
              p.pipeline_stages;
   bytes += fragment_scratch(p) * waves_of(p);
   if (static_cast<double>(bytes) > *limit)
-    out.push_back(error(p.name + ": staged copies of " + std::to_string(bytes) + " B exceed the " +
+    out.push_back(error(p.name + (shared_state(p) > 0 ? ": states of " : ": staged copies of ") +
+                        std::to_string(bytes) + " B exceed the " +
                         std::to_string(static_cast<int64_t>(*limit)) + " B of group memory"));
 }
 
@@ -161,6 +164,8 @@ int64_t live_vectors(const ir::Program& p) {
   if (fragment_scratch(p) > 0) return 2;
   if (std::holds_alternative<ir::Scan>(anchor.kind))
     return rows * vectors + static_cast<int64_t>(anchor.reads.size());
+  if (const auto* tuple = std::get_if<ir::TupleReduction>(&anchor.kind))
+    return live_states(*tuple, static_cast<int>(anchor.reads.size()), rows * vectors);
   if (!ir::is_expression(anchor) || anchor.combine == ir::Combiner::none)
     return static_cast<int64_t>(anchor.reads.size()) + 1;
   int64_t invariant = 0;
@@ -191,38 +196,8 @@ void check_lookups(const ir::Program& p, Diags& out) {
   }
 }
 
-// The loops of a kind read their operands where they lie, in one worker.
-void check_kind(const ir::Program& p, int threads, Diags& out) {
-  const ir::Node& anchor = p.graph.nodes[0];
-  if (ir::is_expression(anchor)) return;
-  const auto fail = [&](const char* what) {
-    out.push_back(error(p.name + ": a scan, a scatter or a sort " + what));
-  };
-  if (!p.staging.empty()) fail("stages no operand");
-  if (p.prefetch != 0) fail("prefetches nothing");
-  if (std::any_of(p.workers.begin(), p.workers.end(), [](int n) { return n > 1; }))
-    fail("is computed by one wave of a group");
-  if (std::holds_alternative<ir::Sort>(anchor.kind))
-    for (int a = 0; a < ir::spatial_count(p.graph, anchor); ++a)
-      if (!ir::is_whole(anchor, a) &&
-          p.tiles.back().extent[static_cast<size_t>(a)] > (a == p.vector_axis ? p.vector_width : 1))
-        out.push_back(error(p.name + ": a sort's register tile is one vector"));
-  const int shares = sort_plan(p).shares;
-  if (shares > 1 && threads > 1)
-    out.push_back(error(p.name +
-                        ": lanes along the order of a sort exchange terms, which threads " +
-                        "can not without barriers"));
-  if ((shares & (shares - 1)) != 0)
-    out.push_back(error(p.name + ": " + std::to_string(shares) +
-                        " lanes along the order of a sort are not merged in halves"));
-  const auto* scatter = std::get_if<ir::Scatter>(&anchor.kind);
-  if (scatter == nullptr || p.vector_axis < 0) return;
-  for (const ir::Position& at : scatter->positions)
-    if (ir::moves_with(anchor, at.read, p.vector_axis))
-      out.push_back(error(p.name + ": lanes are scattered to different positions"));
-}
-
-// Each wave computes exactly one register tile of the group.
+// Each wave computes one register tile of each tile that a group's waves share. Where a group walks
+// several of these along an axis, they divide it, or what is past its end is computed as well.
 bool has_tile_per_wave(const ir::Program& p, const Nest& nest) {
   for (int a = 0; a < static_cast<int>(p.workers.size()); ++a) {
     const int64_t workers = p.workers[static_cast<size_t>(a)],
@@ -231,7 +206,15 @@ bool has_tile_per_wave(const ir::Program& p, const Nest& nest) {
                                      [&](const Loop& l) { return l.wave && l.axis == a; });
     if (workers < 1 || (workers > 1 && (ir::is_reduce(p.graph, p.graph.nodes[0], a) || loops != 1)))
       return false;
-    if (workers > 1 && (p.tiles[0].extent[static_cast<size_t>(a)] + inner - 1) / inner != workers)
+    if (workers == 1) continue;
+    const auto wave = std::find_if(nest.loops.begin(), nest.loops.end(),
+                                   [&](const Loop& l) { return l.wave && l.axis == a; });
+    const int64_t shared = enclosing_extent(p, wave->level, a);
+    if ((shared + inner - 1) / inner != workers) return false;
+    const int64_t extent = p.graph.nodes[0].axes[static_cast<size_t>(a)].extent,
+                  group = p.tiles[0].extent[static_cast<size_t>(a)];
+    if (shared != group && (group % shared != 0 || shared % inner != 0 ||
+                            (!computes_whole_tiles(p) && extent % shared != 0)))
       return false;
   }
   return p.workers.size() == p.graph.nodes[0].axes.size();

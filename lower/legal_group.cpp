@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/producers.h"
+#include "lower/group_scratch.h"
 #include "lower/legal.h"
 #include "lower/nest.h"
 
@@ -18,11 +19,11 @@ int64_t waves_of(const ir::Program& p) {
 
 // Tiles that are kept on the chip must fit the memory that their edge names.
 void check_passed(const ir::Program& p, const hwdesc::Target& target, Diags& out) {
-  int64_t all = 0;
+  const auto all = static_cast<double>(place_scratch(p, own_scratch(p)).bytes);
+  const auto text = [](double bytes) { return std::to_string(static_cast<int64_t>(bytes)); };
   for (const ir::Producer& r : p.producers) {
     const std::string& name = p.graph.tensors[static_cast<size_t>(ir::passed_tensor(r))].name;
     const int64_t bytes = ir::passed_bytes(p, r);
-    all += bytes;
     const auto level =
         std::find_if(target.profile.memory.begin(), target.profile.memory.end(),
                      [&](const hwdesc::MemoryLevel& l) { return l.name == r.level; });
@@ -46,18 +47,19 @@ void check_passed(const ir::Program& p, const hwdesc::Target& target, Diags& out
                               " B, and " + r.level + " holds " +
                               std::to_string(static_cast<int64_t>(level->capacity.value->v)) + " B",
                           "smaller tiles of a group, or a larger memory"));
+    } else if (hwdesc::is_scratchpad(*level) && level->capacity.known() &&
+               all > level->capacity.value->v) {
+      out.push_back(error(p.name + ": tiles and copies of " + text(all) +
+                              " B at one time exceed the " + text(level->capacity.value->v) +
+                              " B of " + r.level,
+                          "smaller tiles of a group, or a larger memory"));
+      return;
     }
   }
-  // The programs' staged copies lie beside the tiles.
-  for (const ir::Member& m : ir::members_of(p))
-    for (const ir::Staging& stage : m.program.staging)
-      all += ir::physical_elements(stage.layout, staged_shape(m.program, stage)) *
-             ir::bytes_of(staged_type(m.program, stage));
   const auto& limit = target.api.limits.group_memory;
-  if (limit.known() && static_cast<double>(all) > limit.value->v)
-    out.push_back(error(p.name + ": tiles and copies of " + std::to_string(all) +
-                        " B that are kept on the chip exceed the " +
-                        std::to_string(static_cast<int64_t>(limit.value->v)) +
+  if (limit.known() && all > limit.value->v)
+    out.push_back(error(p.name + ": tiles and copies of " + text(all) +
+                        " B that are kept on the chip exceed the " + text(limit.value->v) +
                         " B of group memory"));
 }
 

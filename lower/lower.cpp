@@ -42,9 +42,17 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
   const Loop& loop(size_t i) const { return s_.nest.loops[i]; }
   int64_t extent(const Loop& l) const { return s_.anchor.axes[static_cast<size_t>(l.axis)].extent; }
 
+  // Of the program's levels: waves are decoded before the loops around their tiles.
   bool last_of_axis(size_t i) const {
-    return std::none_of(s_.nest.loops.begin() + static_cast<ptrdiff_t>(i) + 1, s_.nest.loops.end(),
-                        [&](const Loop& l) { return l.axis == loop(i).axis; });
+    return std::none_of(s_.nest.loops.begin(), s_.nest.loops.end(), [&](const Loop& l) {
+      return l.axis == loop(i).axis && l.level > loop(i).level;
+    });
+  }
+  // Does a group walk several tiles of the level around this one?
+  bool is_walked(const Loop& inner) const {
+    return std::any_of(s_.nest.loops.begin(), s_.nest.loops.end(), [&](const Loop& l) {
+      return l.axis == inner.axis && l.is_sequential() && l.level < inner.level;
+    });
   }
 
   void emit_copies(int after_loop, const Place& place, ir::Block& out) {
@@ -57,11 +65,18 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
     if (meet) append(out, ir::Barrier{});
   }
 
-  static void move_to(Place& place, const Loop& l, ir::Index at) {
+  static void move_to(Place& place, const Loop& l, const ir::Index& at) {
     const auto a = static_cast<size_t>(l.axis);
     place.at[a] = at;
     for (size_t level = static_cast<size_t>(l.level); level < place.level.size(); ++level)
       place.level[level][a] = at;
+  }
+  // Tiles around a wave's do not move with the wave.
+  static void move_by(Place& place, const Loop& l, const ir::Index& distance) {
+    const auto a = static_cast<size_t>(l.axis);
+    place.at[a] = place.at[a] + distance;
+    for (size_t level = static_cast<size_t>(l.level); level < place.level.size(); ++level)
+      place.level[level][a] = place.level[level][a] + distance;
   }
 
   // Everything inside loop i, whose position is set in `place`.
@@ -126,9 +141,10 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
     ir::Index value = ir::divide(ir::variable(l.wave ? s_.kernel.wave : 0), stride, s_.ranges);
     if (i > 0 && loop(i - 1).wave == l.wave) value = ir::modulo(value, l.trips, s_.ranges);
     append(out, ir::LetIndex{var, ir::simplify(value, s_.ranges)});
-    move_to(place, l, place.at[static_cast<size_t>(l.axis)] + ir::variable(var, l.tile));
+    move_by(place, l, ir::variable(var, l.tile));
     const int64_t tiles = l.wave ? ir::tile_count(s_.p, 0, l.axis) * l.trips : l.trips;
-    if (tiles * l.tile == extent(l) || !last_of_axis(i) || (l.wave && computes_whole_tiles(s_.p))) {
+    if (tiles * l.tile == extent(l) || !last_of_axis(i) ||
+        (l.wave && (computes_whole_tiles(s_.p) || is_walked(l)))) {
       emit_inside(i, place, tile, out, body);
       return;
     }
@@ -194,7 +210,7 @@ class Emitter {  // invariant: emits the loops of the nest in order, each copy a
     if (l.reduce && i + 1 == s_.nest.loops.size()) f.unroll = unroll_factor();
     if (f.limit > 0) {
       Place inner = place;
-      move_to(inner, l, place.at[static_cast<size_t>(l.axis)] + ir::variable(f.var, l.tile));
+      move_by(inner, l, ir::variable(f.var, l.tile));
       emit_inside(i, inner, tile, f.body, body);
       append(out, std::move(f));
     }

@@ -5,8 +5,8 @@
 // loads, or gathers where lanes are not neighbours; others become splats. Staged operands are
 // copied when their region changes. The epilogue is applied to the accumulators before the one
 // store. A partial tile at the end of an axis gets its own body, so that the main body has no
-// conditions. The register tile of a scan, a scatter or a sort holds the loops of its kind. A group
-// of a program with producers runs the loops of each of them, then its own.
+// conditions. The register tile of a scan, a scatter, a sort or a tuple reduction holds the loops
+// of its kind. A group of a program with producers runs the loops of each of them, then its own.
 #pragma once
 
 #include "hwdesc/target.h"

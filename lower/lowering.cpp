@@ -71,6 +71,13 @@ Lowering::Lowering(const ir::Program& program, int lanes)
       scratch.by_lane = sort.shares == 1;
       kernel.buffers.push_back(std::move(scratch));
     }
+  if (const int64_t elements = shared_state(p); elements > 0) {
+    ir::Buffer scratch;
+    scratch.name = "states";
+    scratch.elements = elements;
+    scratch.scope = ir::Scope::scratch;
+    kernel.buffers.push_back(std::move(scratch));
+  }
 }
 
 int Lowering::new_index(std::string name, int64_t limit) {

@@ -47,6 +47,17 @@ bool is_distributed(const ir::Program& p, int axis) {
   return !p.workers.empty() && p.workers[static_cast<size_t>(axis)] > 1;
 }
 
+// The level of the tiles that one register tile of each wave makes up.
+int innermost_level(const ir::Program& p, int axis) {
+  for (int level = static_cast<int>(p.tiles.size()) - 1; level > 0; --level) {
+    const std::vector<int>& order = p.tiles[static_cast<size_t>(level)].order;
+    if (std::find(order.begin(), order.end(), axis) != order.end() &&
+        enclosing_extent(p, level, axis) > tile(p, level, axis))
+      return level;
+  }
+  return 0;
+}
+
 // The extent of a tile as its waves compute it: whole register tiles, even past the end of the
 // axis.
 int64_t computed_tile(const ir::Program& p, int level, int axis) {
@@ -86,7 +97,7 @@ Nest walk_of(const ir::Program& p) {
       loop.trips = ceil_div(enclosing_extent(p, level, axis), loop.tile);
       loop.reduce = ir::is_reduce(p.graph, anchor, axis);
       loop.group = level == 0 && !loop.reduce;
-      loop.wave = level > 0 && is_distributed(p, axis);
+      loop.wave = level > 0 && is_distributed(p, axis) && level == innermost_level(p, axis);
       if (loop.trips > 1) nest.loops.push_back(loop);
     }
   }
@@ -293,6 +304,16 @@ SortPlan sort_plan(const ir::Program& p) {
   if (shared)  // one share with another, until one is left: a comparison, then stages
     out.walks += merges(out.shares) * (merges(block) + 1) * static_cast<double>(block) /
                  static_cast<double>((few ? 2 : 1) * out.block);
+  return out;
+}
+
+int64_t shared_state(const ir::Program& p) {
+  const ir::Node& anchor = p.graph.nodes[0];
+  const auto* tuple = std::get_if<ir::TupleReduction>(&anchor.kind);
+  if (tuple == nullptr || p.vector_axis != tuple->axis) return 0;
+  int64_t out = static_cast<int64_t>(tuple->state.size()) * p.vector_width;
+  for (int a = 0; a < ir::spatial_count(p.graph, anchor); ++a)
+    if (a != tuple->axis) out *= tile(p, static_cast<int>(p.tiles.size()) - 1, a);
   return out;
 }
 

@@ -136,6 +136,10 @@ struct SortPlan {
 };
 SortPlan sort_plan(const ir::Program& p);
 
+// Elements of the scratch in which lanes that share the rows of a tuple reduction meet: a vector
+// per component of each row of the register tile. 0: no lanes share a row.
+int64_t shared_state(const ir::Program& p);
+
 // Are partial sums prefetched when a tile begins and added when it ends? Otherwise they initialise
 // the accumulators, and the first multiply-add waits for them.
 bool adds_late(const ir::Program& p, const Nest& nest);

@@ -87,7 +87,7 @@ class ProgramWork {
   double batches(bool staged) const {
     double loads = 0;
     for (const Stream& s : streams_.streams)
-      if (!copied(s) && (s.staging >= 0) == staged) loads += loads_of_wave(s);
+      if (!copied(s) && in_scratch(s) == staged) loads += loads_of_wave(s);
     return std::max(
         {1.0, counts_.iterations / waves_ / shape_.unrolled, loads / lower::kLoadBatch});
   }
@@ -148,7 +148,7 @@ class ProgramWork {
     if (!distance) return p_.vector_width;
     std::vector<int64_t> at;
     for (int l = 0; l < p_.vector_width; ++l) at.push_back(l * *distance);
-    if (s.staging >= 0) return bank_cycles(at, 1, static_cast<int>(shape_.banks));
+    if (in_scratch(s)) return bank_cycles(at, 1, static_cast<int>(shape_.banks));
     const int bytes = bytes_of(s);
     for (int64_t& a : at) a *= bytes;
     const auto whole = static_cast<int64_t>(shape_.line);
@@ -157,7 +157,7 @@ class ProgramWork {
 
   // Cycles of one that reads or writes neighbours.
   double contiguous_cycles(const Stream& s) const {
-    const double cycle = s.staging >= 0 ? shape_.banks * shape_.bank_width : shape_.line;
+    const double cycle = in_scratch(s) ? shape_.banks * shape_.bank_width : shape_.line;
     return std::max(1.0, p_.vector_width * bytes_of(s) / cycle);
   }
 
@@ -192,13 +192,13 @@ class ProgramWork {
     if (runs > 0) cycles += runs * cycles_of_runs(s);
     if (fragments > 0) cycles += fragments * fragment_cycles(p_, read_of(s), shape_);
     // Lines of the scratchpad are neighbours or in other banks; those of a cache take one each.
-    cycles += lines * (s.staging >= 0 ? line / (shape_.banks * shape_.bank_width)
-                                      : std::max(1.0, line / shape_.line));
+    cycles += lines * (in_scratch(s) ? line / (shape_.banks * shape_.bank_width)
+                                     : std::max(1.0, line / shape_.line));
     w_.loads += all / whole_groups_;
     // An argument's address is an addition of its own.
-    w_.instructions += (s.staging >= 0 ? all : 2 * all) / whole_groups_;
-    (s.staging >= 0 ? w_.scratch_traffic : w_.near_traffic) +=
-        cycles / whole_groups_ * (s.staging >= 0 ? shape_.banks * shape_.bank_width : shape_.line);
+    w_.instructions += (in_scratch(s) ? all : 2 * all) / whole_groups_;
+    (in_scratch(s) ? w_.scratch_traffic : w_.near_traffic) +=
+        cycles / whole_groups_ * (in_scratch(s) ? shape_.banks * shape_.bank_width : shape_.line);
   }
 
   // Opaque fragments that are packed and unpacked: each access is of all lanes of a wave.
@@ -267,8 +267,8 @@ class ProgramWork {
       const Stream& s = streams_.streams[i];
       const double loads = loads_of_wave(s);
       if (loads <= 0) continue;
-      const double batches = std::min(loads, s.staging >= 0 ? of_scratch : of_memory);
-      if (s.staging >= 0) {
+      const double batches = std::min(loads, in_scratch(s) ? of_scratch : of_memory);
+      if (in_scratch(s)) {
         scratch = std::max(scratch, batches);
       } else if (copied(s)) {
         const double copies = copies_of_wave(s);
@@ -343,7 +343,8 @@ double fragment_scratch(const ir::Program& p, const lower::Counts& counts) {
 }  // namespace
 
 double scratch_of_group(const ir::Program& p, const lower::Counts& counts) {
-  double bytes = 2.0 * static_cast<double>(lower::sort_plan(p).elements) * kFloat;
+  double bytes =
+      static_cast<double>(2 * lower::sort_plan(p).elements + lower::shared_state(p)) * kFloat;
   for (const ir::Staging& s : p.staging)
     bytes += static_cast<double>(ir::physical_elements(s.layout, lower::staged_shape(p, s))) *
              ir::bytes_of(lower::staged_type(p, s)) * p.pipeline_stages;
@@ -367,8 +368,11 @@ double registers_of_thread(const ir::Program& p) {
   if (anchor.combine != ir::Combiner::none)
     for (int r = 0; r < static_cast<int>(anchor.reads.size()); ++r)
       operands += held([&](int a) { return ir::moves_with(anchor, r, a); });
+  const auto* tuple = std::get_if<ir::TupleReduction>(&anchor.kind);
+  const double components = tuple == nullptr ? 1 : static_cast<double>(tuple->state.size());
   // What is copied and what is multiplied are not held at the same time.
-  return kThreadRegisters + held([](int) { return true; }) + std::max(operands, run_registers(p));
+  return kThreadRegisters + components * held([](int) { return true; }) +
+         std::max(operands, run_registers(p));
 }
 
 LaunchWork analyse(const ir::Program& p, const Streams& streams, const lower::Counts& counts,

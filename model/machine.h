@@ -107,6 +107,13 @@ struct ConversionCost {
   Quantity additions;  // of a vector, or of an element for all its lanes
 };
 
+// Copies between host memory and the device, one at a time. Of cores, the host's memory is theirs,
+// and one of them copies.
+struct HostLink {
+  Quantity to_device, from_device;  // bytes/s
+  Quantity latency;                 // s of a small copy; 0: not known
+};
+
 struct Machine {
   std::string profile;
   bool simt = false;
@@ -181,6 +188,7 @@ struct Machine {
   Quantity group_barrier;                  // s, of a group of one wave; 0: not known
   std::vector<WideBarrier> wide_barriers;  // of several, ascending
   std::vector<Level> levels;               // [0] nearest
+  std::optional<HostLink> host_link;       // nullopt: not known
   std::vector<Residual> residuals;         // measured / predicted, by regime
   std::vector<std::string> assumptions;
 };

@@ -29,9 +29,37 @@ class Memories : Resolving {
       fail("has no memory", "declare at least the memory that holds the tensors");
     else
       m_.levels.back().last = true;
+    resolve_host_link();
   }
 
  private:
+  // Of threads, what the profile says of the host's memory; where it knows one direction, the other
+  // is taken as equal. A core that copies reads and writes one after the other.
+  void resolve_host_link() {
+    for (const hwdesc::MemoryLevel& l : p_.memory) {
+      if (l.per != "host") continue;
+      const std::string base = "memory." + l.name;
+      HostLink link{bandwidth(l.bandwidth.read, base + ".bandwidth.read"),
+                    bandwidth(l.bandwidth.write, base + ".bandwidth.write"),
+                    {}};
+      const auto as_other = [](Quantity& to, const Quantity& other) {
+        if (to.value <= 0) to = {other.value, other.spread, true, other.path};
+      };
+      as_other(link.to_device, link.from_device);
+      as_other(link.from_device, link.to_device);
+      if (link.to_device.value <= 0) return;
+      if (l.latency.known())
+        link.latency = {seconds(*l.latency.value), spread_of(l.latency), false, base + ".latency"};
+      m_.host_link = link;
+      return;
+    }
+    if (m_.simt || m_.levels.empty()) return;
+    const Level& far = m_.levels.back();
+    const double copy = 1 / (1 / far.per_unit_read.value + 1 / far.per_unit_write.value);
+    const Quantity both{copy, far.per_unit_read.spread, true, far.per_unit_read.path};
+    m_.host_link = HostLink{both, both, {}};
+  }
+
   void resolve_translation() {
     for (const hwdesc::TlbLevel& t : p_.tlb) {
       if (t.depth == 2) resolve_walks(t);

@@ -71,8 +71,8 @@ double ReuseModel::part(const View& v, const Stream& st, size_t depth) const {
 }
 
 bool ReuseModel::in_scratchpad(size_t i) const {
-  return s_.streams[i].staging >= 0 && std::any_of(m_.levels.begin(), m_.levels.end(),
-                                                   [](const Level& l) { return l.is_scratchpad; });
+  return in_scratch(s_.streams[i]) && std::any_of(m_.levels.begin(), m_.levels.end(),
+                                                  [](const Level& l) { return l.is_scratchpad; });
 }
 
 double ReuseModel::working_set(const View& v, size_t depth) const {

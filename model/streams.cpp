@@ -26,9 +26,9 @@ int64_t positions(const ir::Node& n, const ir::Lookup& lookup, const std::vector
 }
 
 const ir::Read* read_of(const ir::Program& p, const Stream& s) {
-  for (const ir::Read& r : p.graph.nodes[static_cast<size_t>(s.node)].reads)
-    if (r.tensor == s.tensor) return &r;
-  return nullptr;
+  return s.operand < 0
+             ? nullptr
+             : &p.graph.nodes[static_cast<size_t>(s.node)].reads[static_cast<size_t>(s.operand)];
 }
 
 // Where a stream touches its array: its read's index, or the output's own axes.
@@ -125,6 +125,7 @@ Streams streams_of(const ir::Program& p) {
     const ir::Read& read = anchor.reads[static_cast<size_t>(r)];
     Stream s;
     s.tensor = read.tensor;
+    s.operand = r;
     s.moves = moving_axes(p, anchor, static_cast<size_t>(r));
     s.end_depth = all;
     for (int i = 0; i < static_cast<int>(p.staging.size()); ++i) {
@@ -147,6 +148,7 @@ Streams streams_of(const ir::Program& p) {
       Stream s;
       s.tensor = read.tensor;
       s.node = n;
+      s.operand = static_cast<int>(r);
       s.moves = moving_axes(p, node, r);
       s.end_depth = out.nest.first_inner;
       out.streams.push_back(std::move(s));

@@ -18,13 +18,18 @@ struct Stream {
   bool written = false;
   bool read = true;
   int node = 0;               // node that touches it
+  int operand = -1;           // which read of the node it is; -1: its output
   std::vector<char> moves;    // per anchor axis: does the address change with it
+  bool on_chip = false;       // a tile that a group keeps in a scratchpad
   bool with_gaps = false;     // gaps between the positions that are read are copied, too
   bool touched_once = false;  // every element is touched exactly once, whatever the loops
   size_t end_depth = 0;       // loops from this depth on do not touch it; nest size: all do
 };
 
 ir::DType type_of_stream(const ir::Program& p, const Stream& s);  // as it is stored
+
+// Does code copy it into memory that it manages, or keep it there?
+inline bool in_scratch(const Stream& s) { return s.staging >= 0 || s.on_chip; }
 
 struct Streams {
   lower::Nest nest;

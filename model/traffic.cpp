@@ -121,8 +121,7 @@ class Traffic {
     LevelTraffic out;
     for (size_t i = 0; i < s_.streams.size(); ++i) {
       const Stream& st = s_.streams[i];
-      const bool copy = st.staging >= 0;
-      const double bytes = copy              ? 0
+      const double bytes = in_scratch(st)    ? 0
                            : st.touched_once ? reuse_.device().footprint[i][0]
                                              : reuse_.bytes_when_lost(reuse_.device(), i);
       out.streams.push_back(argument_traffic(i, bytes, l, reuse_.device().footprint[i][0], 0));

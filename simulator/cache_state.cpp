@@ -217,6 +217,8 @@ void touch_code(CacheState& state, int program, bool several, const model::Machi
                                              ++state.runs});
 }
 
+void forget(CacheState& state, const Range& bytes) { cut(state.recent, bytes); }
+
 void pass_time(CacheState& state, double seconds) {
   state.now += seconds;
   for (CacheState::Entry& e : state.recent)

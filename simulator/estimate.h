@@ -57,8 +57,20 @@ model::Estimate estimate(const ir::Program& p, const model::Machine& m, const Ca
 model::Estimate estimate_tile(const ir::Program& p, std::span<const int64_t> group,
                               const model::Machine& m, TermDetail detail = TermDetail::none);
 
+// What a program of a tile-graph finds in a group, where lanes are threads.
+struct InGroup {
+  std::vector<bool> on_chip = {};  // per tensor of its graph: is its tile in a scratchpad?
+  double scratch_bytes = 0;        // that a group holds beside the program's own copies
+  double repeats = 1;              // groups that compute each of the program's tiles
+};
+
+// A program that shares groups with others, as a launch of its own. Pre: m.simt, no p.threads.
+model::Estimate estimate_member(const ir::Program& p, const model::Machine& m,
+                                const CacheState& before, std::span<const Range> where,
+                                const InGroup& group, TermDetail detail = TermDetail::none);
+
 // A lower bound of a program's time, from its instructions alone; 0: there is none. Far cheaper.
-double at_least(const ir::Program& p, const model::Machine& m);
+double at_least(const ir::Program& p, const model::Machine& m, const InGroup& group = {});
 
 // The caches after the program ran.
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before,
@@ -70,13 +82,21 @@ void pass_time(CacheState& state, double seconds);
 // Vector registers that all waves of a group need at once.
 double registers_per_group(const ir::Program& p);
 
+// A transfer of a plan over the link to the host: its latency, and its bytes over the bandwidth.
+// Pre: the machine knows the link.
+model::Estimate estimate(const ir::Plan& plan, const ir::Transfer& t, const model::Machine& m);
+
+// Storage that no program wrote: whatever the caches held of it is of no use.
+void forget(CacheState& state, const Range& bytes);
+
 struct PlanEstimate {
   std::vector<model::Estimate> steps;
-  model::Estimate total;
+  std::vector<model::Estimate> transfers;  // by position in Plan::transfers
+  model::Estimate total;                   // of both
 };
 
 // A whole plan in steady state: it runs again and again, so the first step finds the caches as the
-// last one leaves them.
+// last one leaves them. Pre: of a plan with transfers, the machine knows the link to the host.
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m);
 
 // The terms of an estimate as a table for people.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ir/producers.h"
+#include "lower/group_scratch.h"
 #include "model/bandwidth.h"
 #include "simulator/complete.h"
 #include "simulator/load_balance.h"
@@ -86,12 +87,12 @@ class Group {  // invariant: refers to a program and its operands' storage, whic
       g.tensors = std::move(members[i].tensors);
       g.tile = tile_of(std::move(members[i].program), axes[i]);
     }
-    int64_t end = kScratch;
+    const lower::GroupScratch scratch = lower::place_scratch(p, lower::own_scratch(p));
     scratch_.resize(p.graph.tensors.size());
-    for (const ir::Producer& r : p.producers) {
-      const auto t = static_cast<size_t>(ir::passed_tensor(r));
-      scratch_[t] = {end, end + ir::passed_bytes(p, r)};
-      end = (scratch_[t].end + 63) / 64 * 64;
+    for (size_t i = 0; i < p.producers.size(); ++i) {
+      const auto t = static_cast<size_t>(ir::passed_tensor(p.producers[i]));
+      const int64_t begin = kScratch + scratch.offset(scratch.tiles[i]);
+      scratch_[t] = {begin, begin + ir::passed_bytes(p, p.producers[i])};
     }
   }
 
@@ -174,20 +175,29 @@ std::vector<Range> outside(const ir::Program& p, const ir::Member& member,
   return out;
 }
 
-// Of a chip whose lanes are threads. Tiles that are kept on the chip are as large as their storage,
-// so that each launch counts what else it moves.
+// Of a chip whose lanes are threads: each program's part of one launch. Tiles lie in the
+// scratchpad; a unit holds as many groups as the scratch of all programs leaves room for.
 model::Estimate launches(const ir::Program& p, const model::Machine& m, const CacheState& before,
                          std::span<const Range> where, TermDetail detail) {
   model::Machine inside = m;
   inside.launch.value = 0;
   const std::vector<ir::Member> members = ir::members_of(p);
+  const std::vector<std::vector<lower::ScratchArray>> scratch = lower::own_scratch(p);
+  const auto scratch_bytes = static_cast<double>(lower::place_scratch(p, scratch).bytes);
   model::Estimate out;
   std::vector<model::Part> parts;
   for (size_t i = 0; i < members.size(); ++i) {
     const bool last = i + 1 == members.size();
     const std::vector<Range> own = outside(p, members[i], where);
+    InGroup group;
+    for (const int t : members[i].tensors) group.on_chip.push_back(ir::is_passed(p, t));
+    group.scratch_bytes = scratch_bytes;
+    for (const lower::ScratchArray& a : scratch[i])
+      group.scratch_bytes -= static_cast<double>(a.bytes);
+    group.repeats = static_cast<double>(ir::group_count(p)) /
+                    static_cast<double>(ir::group_count(members[i].program));
     const model::Estimate e =
-        estimate(members[i].program, last ? m : inside, before, own, nullptr, detail);
+        estimate_member(members[i].program, last ? m : inside, before, own, group, detail);
     add(out, e, 1, 1);
     out.groups = e.groups;
     out.rounds = e.rounds;

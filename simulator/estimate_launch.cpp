@@ -20,31 +20,37 @@ namespace {
 
 class LaunchEstimate {
  public:
-  LaunchEstimate(const ir::Program& p, const model::Machine& m, TermDetail detail)
+  LaunchEstimate(const ir::Program& p, const model::Machine& m, const InGroup& group,
+                 TermDetail detail)
       : p_(p),
         m_(m),
+        group_(group),
         nearest_(static_cast<size_t>(&model::nearest_cache(m) - m.levels.data())),
         terms_(m, detail) {}
 
   // Were its data in the nearest cache. Bytes and what waits for them only add to it.
   double at_least(const lower::Counts& counts) {
-    work_ = model::analyse(p_, model::streams_of(p_), counts, model::shape_of(m_), {}, nearest_);
+    work_ = model::analyse(p_, streams(), counts, model::shape_of(m_), {}, nearest_);
+    share_group();
     price_ = model::price(work_, m_, model::Caches::warm);
     return m_.launch.value + price_.seconds;
   }
 
   model::Estimate run(const CacheState& before, std::span<const Range> where,
                       const lower::Counts& counts) {
-    const model::Streams streams = model::streams_of(p_);
+    const model::Streams streams = this->streams();
     model::LaunchWork size;
     size.threads = model::waves_of_group(p_) * m_.native_width;
     size.registers_per_thread = model::registers_of_thread(p_);
-    size.scratch_bytes = model::scratch_of_group(p_, counts);
+    size.scratch_bytes = model::scratch_of_group(p_, counts) + group_.scratch_bytes;
     const double at_once = std::max(1.0, model::groups_at_once(size, m_));
-    const std::vector<model::LevelTraffic> traffic =
+    std::vector<model::LevelTraffic> traffic =
         model::traffic(p_, streams, m_, found(streams, before, where),
                        model::accessed_bytes(p_, streams, counts, m_.levels[0].line), at_once);
     work_ = model::analyse(p_, streams, counts, model::shape_of(m_), traffic, nearest_);
+    share_group();
+    // Groups that compute a tile again read it again, from memory that units share.
+    for (size_t l = 0; l + 1 < traffic.size(); ++l) traffic[l].read *= group_.repeats;
     for (size_t l = nearest_; l < traffic.size(); ++l)
       if (m_.levels[l + 1].shared || l + 1 == traffic.size())
         work_.moved.push_back({traffic[l].read, traffic[l].written});
@@ -59,6 +65,20 @@ class LaunchEstimate {
   }
 
  private:
+  model::Streams streams() const {
+    model::Streams out = model::streams_of(p_);
+    for (model::Stream& s : out.streams) {
+      const auto t = static_cast<size_t>(s.tensor);
+      s.on_chip = s.staging < 0 && t < group_.on_chip.size() && group_.on_chip[t];
+    }
+    return out;
+  }
+
+  void share_group() {
+    work_.scratch_bytes += group_.scratch_bytes;
+    work_.groups *= group_.repeats;
+  }
+
   // What shared caches hold. Units' own caches see no writes of other units, so a launch begins
   // with them empty.
   model::CachedFractions found(const model::Streams& streams, const CacheState& before,
@@ -119,6 +139,7 @@ class LaunchEstimate {
 
   const ir::Program& p_;
   const model::Machine& m_;
+  const InGroup& group_;
   const size_t nearest_;
   model::LaunchWork work_;
   model::LaunchPrice price_;
@@ -129,8 +150,9 @@ class LaunchEstimate {
 
 model::Estimate estimate_launch(const ir::Program& p, const model::Machine& m,
                                 const CacheState& before, std::span<const Range> where,
-                                const lower::Counts& counts, TermDetail detail) {
-  return LaunchEstimate(p, m, detail)
+                                const lower::Counts& counts, TermDetail detail,
+                                const InGroup& group) {
+  return LaunchEstimate(p, m, group, detail)
       .run(before, where,
            model::with_merged_loads(p, m.merged_loads, model::with_conversions(p, m, counts)));
 }
@@ -139,9 +161,15 @@ double registers_per_group(const ir::Program& p) {
   return model::waves_of_group(p) * model::registers_of_thread(p);
 }
 
-double at_least(const ir::Program& p, const model::Machine& m) {
+model::Estimate estimate_member(const ir::Program& p, const model::Machine& m,
+                                const CacheState& before, std::span<const Range> where,
+                                const InGroup& group, TermDetail detail) {
+  return estimate_launch(p, m, before, where, model::closed_form(p), detail, group);
+}
+
+double at_least(const ir::Program& p, const model::Machine& m, const InGroup& group) {
   if (!m.simt || p.threads) return 0;
-  return LaunchEstimate(p, m, TermDetail::none)
+  return LaunchEstimate(p, m, group, TermDetail::none)
       .at_least(model::with_merged_loads(p, m.merged_loads,
                                          model::with_conversions(p, m, model::closed_form(p))));
 }

@@ -12,6 +12,7 @@ namespace assay::simulator {
 // Pre: m.simt. `counts`: of the program's loop kernel as it is written.
 model::Estimate estimate_launch(const ir::Program& p, const model::Machine& m,
                                 const CacheState& before, std::span<const Range> where,
-                                const lower::Counts& counts, TermDetail detail);
+                                const lower::Counts& counts, TermDetail detail,
+                                const InGroup& group = {});
 
 }  // namespace assay::simulator

@@ -47,10 +47,12 @@ Json estimate_file(const Bundle& b, const Json& hashes) {
     step.update(to_json(b.estimates[i]));
     steps.push_back(std::move(step));
   }
-  return {{"assay", kVersion},         {"model", b.plan.name},
-          {"profile", b.profile.name}, {"api", b.api},
-          {"hashes", hashes},          {"no_kernels", b.no_kernels},
-          {"total", to_json(b.total)}, {"steps", steps}};
+  Json out = {{"assay", kVersion},         {"model", b.plan.name},
+              {"profile", b.profile.name}, {"api", b.api},
+              {"hashes", hashes},          {"no_kernels", b.no_kernels},
+              {"total", to_json(b.total)}, {"steps", steps}};
+  for (const model::Estimate& e : b.transfers) out["transfers"].push_back(to_json(e));
+  return out;
 }
 
 void append(Diags& to, Diags more) { to.insert(to.end(), more.begin(), more.end()); }
@@ -151,6 +153,8 @@ void read_estimates(const Json& json, Bundle& bundle, Reader& reader) {
     reader.take(estimate_from_json(json.at("total")), bundle.total);
     for (const Json& step : json.at("steps"))
       reader.take(estimate_from_json(step), bundle.estimates.emplace_back());
+    for (const Json& transfer : json.value("transfers", Json::array()))
+      reader.take(estimate_from_json(transfer), bundle.transfers.emplace_back());
   } catch (const nlohmann::json::exception& e) {
     reader.diags.push_back(part_error(reader.path(""), kEstimateFile,
                                       std::string("is not as it was written: ") + e.what()));
@@ -228,9 +232,14 @@ Result<Bundle> read_bundle(const std::string& directory, const ReadOptions& opti
   read_build(reader.path(kBuildFile), bundle);
   if (reader.diags.empty() && options.constants)
     attach_constants(bundle.graph, reader.bytes(kConstantsFile), reader);
-  if (reader.diags.empty() && bundle.estimates.size() != bundle.plan.steps.size())
+  if (reader.diags.empty() && (bundle.estimates.size() != bundle.plan.steps.size() ||
+                               bundle.transfers.size() != bundle.plan.transfers.size()))
+    reader.diags.push_back(part_error(directory, kEstimateFile,
+                                      "has not one estimate per step and transfer of the plan"));
+  if (reader.diags.empty() && static_cast<int64_t>(bundle.weights.size()) !=
+                                  bundle.plan.weights_bytes + bundle.plan.host_weights_bytes)
     reader.diags.push_back(
-        part_error(directory, kEstimateFile, "has not one estimate per step of the plan"));
+        part_error(directory, kWeightsFile, "has not as many bytes as the plan says"));
   if (!reader.diags.empty()) return reader.diags;
   return bundle;
 }

@@ -43,15 +43,17 @@ struct Bundle {
   std::string api;  // name of the profile's api it was compiled for
   ir::Plan plan;
   std::vector<model::Estimate> estimates;  // per step
+  std::vector<model::Estimate> transfers;  // per transfer of the plan
   model::Estimate total;
-  std::vector<std::byte> weights;  // plan.weights_bytes
+  // plan.weights_bytes, then plan.host_weights_bytes
+  std::vector<std::byte> weights;
   std::vector<KernelSource> kernels;
   std::string no_kernels;  // why `kernels` is empty; "" when it is not
   double plan_s = 0;       // choosing; without the kernel compiler and packing
   double build_s = 0;      // the kernel compiler; 0: not built, or from the cache
   Diags notes;             // of compiling, not kept on disk
   // As compiler::Compiled has them; not kept on disk.
-  std::vector<std::string> considered;
+  std::vector<std::string> considered, streamed;
   std::vector<std::string> traffic;  // a line per boundary
   bool operator==(const Bundle&) const = default;
 };

@@ -26,13 +26,14 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 std::vector<std::byte> pack_weights(const ir::Plan& plan,
                                     const std::vector<ir::Constant>& constants) {
-  std::vector<std::byte> out(static_cast<size_t>(plan.weights_bytes));
+  std::vector<std::byte> out(static_cast<size_t>(plan.weights_bytes + plan.host_weights_bytes));
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const ir::PlanTensor& t = plan.tensors[i];
     if (t.kind != ir::TensorKind::constant) continue;
     const std::vector<std::byte> packed = pack(constants[i].bytes, t.dtype, t.shape, t.layout);
-    ASSAY_CHECK(static_cast<size_t>(t.offset) + packed.size() <= out.size());
-    std::memcpy(out.data() + t.offset, packed.data(), packed.size());
+    const auto at = static_cast<size_t>(t.offset + (t.host ? plan.weights_bytes : 0));
+    ASSAY_CHECK(at + packed.size() <= out.size());
+    std::memcpy(out.data() + at, packed.data(), packed.size());
   }
   return out;
 }
@@ -141,9 +142,11 @@ Diags room_for(const ir::Plan& plan, const hwdesc::Profile& profile) {
   const auto text = [](double bytes) {
     return print_quantity(std::ceil(bytes / 1024) * 1024, "", Dimension::bytes);
   };
-  return {error(fmt::format("intermediate values and weights take {}, memory.{} of {} has {}",
-                            text(needed), largest->name, profile.name,
-                            text(largest->capacity.value->v)))};
+  return {error(
+      fmt::format("intermediate values and weights take {}, memory.{} of {} has {}", text(needed),
+                  largest->name, profile.name, text(largest->capacity.value->v)),
+      fmt::format("--memory '{}' streams what does not fit from the host",
+                  text(largest->capacity.value->v)))};
 }
 
 }  // namespace
@@ -160,6 +163,7 @@ Result<compiler::Compiled> choose_programs(const ir::Graph& graph, const hwdesc:
   compiler::Options o;
   o.keep = options.keep;
   o.fuse = options.fuse;
+  o.memory = options.memory;
   o.cancel = options.cancel;
   o.progress = [&](int done, int total, const std::string& what) {
     report(options.progress, done, total, what);
@@ -187,6 +191,8 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
   bundle.api = target->api.name;
   bundle.plan = std::move(compiled->plan);
   bundle.estimates = std::move(compiled->estimates);
+  bundle.transfers = std::move(compiled->transfers);
+  bundle.streamed = std::move(compiled->streamed);
   bundle.total = std::move(compiled->total);
   bundle.considered = std::move(compiled->considered);
   bundle.traffic = traffic_lines(compiled->traffic, compiled->separate_traffic);

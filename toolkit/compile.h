@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct CompileOptions {
   // Best programs per operator that are lowered, so that their counts are exact.
   int keep = compiler::Options{}.keep;
   compiler::Fuse fuse = compiler::Options{}.fuse;
+  // Bytes of device memory for intermediate values and weights; what does not fit is streamed from
+  // the host's. nullopt: no limit.
+  std::optional<int64_t> memory = {};
   bool build = true;      // run the kernel compiler now if a device here runs this api
   std::string cache_dir;  // of built kernels; "": the runtime's choice
   Progress progress;

@@ -39,10 +39,12 @@ std::string print_tensor(const std::string& prefix, const ir::PlanTensor& t, con
 std::string print_header(const Bundle& bundle) {
   const std::string prefix = macro_name(bundle.plan.name);
   std::string out = fmt::format(
-      "/* {}: inputs and outputs. OFFSET and BYTES are the storage inside the arena. */\n"
+      "/* {}: inputs and outputs. OFFSET and BYTES are the storage inside the {}arena. */\n"
       "#ifndef {}_H\n#define {}_H\n\n#define {}_ARENA_BYTES {}\n#define {}_WEIGHTS_BYTES {}\n\n",
-      bundle.plan.name, prefix, prefix, prefix, bundle.plan.arena_bytes, prefix,
-      bundle.plan.weights_bytes);
+      bundle.plan.name, bundle.plan.memory > 0 ? "host's " : "", prefix, prefix, prefix,
+      bundle.plan.arena_bytes, prefix, bundle.plan.weights_bytes);
+  if (bundle.plan.memory > 0)
+    out += fmt::format("#define {}_HOST_BYTES {}\n\n", prefix, bundle.plan.host_bytes);
   int inputs = 0, outputs = 0;
   for (const ir::PlanTensor& t : bundle.plan.tensors) {
     if (t.kind == ir::TensorKind::input) out += print_tensor(prefix, t, "INPUT", inputs++);

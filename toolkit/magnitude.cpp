@@ -146,7 +146,9 @@ std::optional<ir::Graph> magnitude_graph(const ir::Graph& graph) {
     if (position[static_cast<size_t>(n.output)] != 0) continue;
     if (ir::computed_in(out, n) == ir::DType::i32) continue;  // it is exact
     std::optional<Scalar> body = Bounder{out, n}.magnitude_of(n.body);
-    if (!body || std::holds_alternative<ir::Sort>(n.kind)) return std::nullopt;
+    if (!body || std::holds_alternative<ir::Sort>(n.kind) ||
+        std::holds_alternative<ir::TupleReduction>(n.kind))
+      return std::nullopt;
     n.body = std::move(*body);
     if (n.combine == ir::Combiner::min) n.combine = ir::Combiner::max;
     for (size_t r = 0; r < n.reads.size(); ++r)
@@ -174,7 +176,10 @@ double terms_of(const ir::Graph& graph) {
       if (ir::is_reduce(graph, n, static_cast<int>(a)) ||
           (scan != nullptr && scan->axis == static_cast<int>(a)))
         length *= static_cast<double>(n.axes[a].extent);
-    sum += length + operations_of(n.body);
+    const auto* tuple = std::get_if<ir::TupleReduction>(&n.kind);
+    sum += length + (tuple == nullptr
+                         ? operations_of(n.body)
+                         : static_cast<double>(ir::operations_in(ir::steps_of(*tuple)).size()));
   }
   return sum;
 }

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "ir/producers.h"
+#include "ir/windows.h"
 
 namespace assay::toolkit {
 namespace {
@@ -25,20 +28,28 @@ std::vector<std::string> passed_tiles(const ir::Program& p) {
   for (const ir::Producer& r : p.producers) {
     const int t = ir::passed_tensor(r);
     const ir::Tensor& tensor = p.graph.tensors[static_cast<size_t>(t)];
+    std::string again;
+    double stored = static_cast<double>(ir::elements(tensor) * ir::bytes_of(tensor.dtype));
+    for (const ir::Overlap& o : ir::overlaps_of(r.program)) {
+      again += fmt::format("; in windows of {} at distances of {}, so {} of each computed twice",
+                           o.extent, o.shift, o.extent - o.shift);
+      stored *= static_cast<double>(o.shift * (o.groups - 1) + o.extent) /
+                static_cast<double>(o.groups * o.extent);
+    }
     out.push_back(fmt::format(
-        "{} {} ({}): a tile of {} B in {}; as steps, {} B would be written and {} times read",
+        "{} {} ({}): a tile of {} B in {}; as steps, {:.0f} B would be written and {} times read{}",
         r.program.graph.nodes.back().op, fmt::join(tensor.shape, "x"), tensor.name,
-        ir::passed_bytes(p, r), r.level, ir::elements(tensor) * ir::bytes_of(tensor.dtype),
-        readers_of(p, t)));
+        ir::passed_bytes(p, r), r.level, stored, readers_of(p, t), again));
   }
   return out;
 }
 
 std::vector<std::string> passed_tiles(const ir::Plan& plan) {
   std::vector<std::string> out;
+  std::set<std::pair<int, std::string>> shown;
   for (const ir::Step& s : plan.steps) {
     const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
-    if (p.producers.empty()) continue;
+    if (p.producers.empty() || !shown.emplace(s.program, ir::display_name(s)).second) continue;
     out.push_back(fmt::format("{}: {} programs, {} groups", ir::display_name(s),
                               p.producers.size() + 1, ir::group_count(p)));
     for (const std::string& line : passed_tiles(p)) out.push_back("  " + line);

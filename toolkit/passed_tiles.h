@@ -13,7 +13,7 @@ namespace assay::toolkit {
 // what steps of their own would write and read of the whole tensor. Empty: there are no producers.
 std::vector<std::string> passed_tiles(const ir::Program& p);
 
-// The same per step that computes several programs, below a line with its groups.
+// The same per step that computes several programs, below a line with its groups. Steps alike once.
 std::vector<std::string> passed_tiles(const ir::Plan& plan);
 
 // Estimated traffic over each boundary of the memories, beside what it is where every tile-graph is

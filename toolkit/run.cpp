@@ -15,6 +15,7 @@
 #include "toolkit/profile_rates.h"
 #include "toolkit/profiles.h"
 #include "toolkit/statistics.h"
+#include "toolkit/transfers.h"
 
 namespace assay::toolkit {
 namespace {
@@ -88,21 +89,33 @@ void write_ends(const Placement& p, const Bundle& bundle, const Ends& ends, cons
     write_tensor(p, bundle.plan.tensors[static_cast<size_t>(ends.inputs[i])], inputs[i]);
 }
 
-void take_times(const runtime::RunTimes& times, RunResult& out) {
+void take_times(const PlanTimes& plan, RunResult& out) {
+  const runtime::RunTimes& times = plan.times;
+  for (size_t way = 0; !plan.transfers.empty() && way < plan.transfers[0].size(); ++way) {
+    std::vector<double> samples;
+    for (const auto& repeat : plan.transfers) samples.push_back(repeat[way]);
+    out.transfers.push_back(times_of(std::move(samples)));
+  }
   for (size_t s = 0; s < times.steps[0].size(); ++s) {
     std::vector<double> samples;
     for (const std::vector<double>& repeat : times.steps) samples.push_back(repeat[s]);
     out.steps.push_back(times_of(std::move(samples)));
   }
   out.total = times_of(times.total);
+  out.moved = times.moved;
 }
 
 // The outputs of one run on a poisoned arena.
 Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& ends,
                           const Values& inputs, const runtime::RunOptions& once) {
   write_ends(p, bundle, ends, inputs);
-  const auto ran = p.module->run(p.launches, once);
-  if (!ran) return ran.diags();
+  if (once.recorded) {
+    const auto recorded = p.module->run(p.launches, once);
+    if (!recorded) return recorded.diags();
+  } else {
+    const auto ran = run_plan(p, bundle.plan, once);
+    if (!ran) return ran.diags();
+  }
   Values out;
   for (int id : ends.outputs)
     out.push_back(read_tensor(p, bundle.plan.tensors[static_cast<size_t>(id)]));
@@ -133,6 +146,12 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
   return times_of(times->total);
 }
 
+Diag transfers_not_simulated() {
+  Diag d = error("simulated chips have no copy times: transfers are not in the measured total");
+  d.severity = Severity::note;
+  return d;
+}
+
 Diag kept_waiting_by_others(double share) {
   Diag d = error(fmt::format("other programs kept this one waiting for {:.0f} % of the measured "
                              "time: the device itself is faster",
@@ -143,7 +162,7 @@ Diag kept_waiting_by_others(double share) {
 }
 
 struct Batch {  // of timed runs
-  runtime::RunTimes times;
+  PlanTimes times;
   double kept_waiting = 0;
   std::optional<probe::AsProbed> as_probed;
 };
@@ -160,8 +179,8 @@ double worth(const Batch& b) {
   return waiting * (b.as_probed ? likeness(*b.as_probed) : 1);
 }
 
-Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, probe::HostState* host,
-                       const RunOptions& options) {
+Result<Batch> batch_of(const Placement& p, const ir::Plan& plan, const hwdesc::Target& target,
+                       probe::HostState* host, const RunOptions& options) {
   Batch out;
   const auto look = [&]() -> Diags {
     if (host == nullptr) return {};
@@ -174,7 +193,7 @@ Result<Batch> batch_of(const Placement& p, const hwdesc::Target& target, probe::
   };
   if (Diags failed = look(); !failed.empty()) return failed;
   const probe::ContentionWatch watch;
-  auto times = p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel});
+  auto times = run_plan(p, plan, {options.repeat, options.warm_up, options.cancel});
   if (!times) return times.diags();
   if (probe::computes_here(p.device->info())) out.kept_waiting = watch.share();
   out.times = std::move(*times);
@@ -200,7 +219,7 @@ Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& 
                : fmt::format(
                      "running batch {}: others disturb it, or the device is not as it was probed",
                      batches));
-    Result<Batch> batch = batch_of(p, *target, host->get(), options);
+    Result<Batch> batch = batch_of(p, bundle.plan, *target, host->get(), options);
     if (!batch) return batch;
     if (!best || worth(*batch) > worth(*best)) best = std::move(*batch);
     if (worth(*best) >= 1 || std::chrono::steady_clock::now() >= until) return std::move(*best);
@@ -250,6 +269,9 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
                              const RunOptions& options) {
   const Result<Ends> ends = ends_of(bundle);
   if (!ends) return ends.diags();
+  if (options.recorded && !bundle.plan.transfers.empty())
+    return error("the plan has transfers between its steps: it can not be recorded as one launch",
+                 "leave --recorded out");
   runtime::LoadOptions load;
   load.cache_dir = options.cache_dir;
   load.progress = options.progress;
@@ -261,6 +283,8 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
   out.device = placement->device->info().id + " " + placement->device->info().name;
   out.build_s = placement->module->build_seconds();
   out.notes = placement->notes;
+  if (placement->device->info().simulated && !bundle.plan.transfers.empty())
+    out.notes.push_back(transfers_not_simulated());
   Result<Values> outputs = outputs_of(*placement, bundle, *ends, inputs, {1, 0, options.cancel});
   if (!outputs) return outputs.diags();
   out.outputs = std::move(*outputs);

@@ -52,9 +52,12 @@ struct RunResult {
   Values outputs;            // by position of Graph::outputs, of the first run
   std::vector<Times> steps;  // per step of the plan, over the repeats
   Times total;
+  std::vector<Times> transfers;   // of a plan that has some: uploads, downloads
   std::optional<Times> recorded;  // the total where launches are recorded
   // Share of the timed runs that other programs kept us waiting; above a few hundredths: a note.
   double kept_waiting = 0;
+  // Per step, as runtime::RunTimes has them: empty where hardware ran.
+  std::vector<std::vector<runtime::Crossing>> moved;
   // Before and after the timed runs, the worse of both; differences are notes. nullopt: the profile
   // was not probed, or the device's lanes are threads.
   std::optional<probe::AsProbed> as_probed;

@@ -32,9 +32,24 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
     s.mappings.push_back(mapping_of(plan.programs[static_cast<size_t>(step.program)]));
     s.classes.push_back(class_of(plan.programs[static_cast<size_t>(step.program)]));
   }
+  s.streamed = plan.memory > 0;
+  s.transfers = transfer_sums(plan, estimate.transfers);
   s.estimates = std::move(estimate.steps);
   s.total = std::move(estimate.total);
   return s;
+}
+
+// Why the transfers of a plan have no price there; empty: they have, or there are none.
+Diags untransferable(const ir::Plan& plan, const model::Machine& machine, bool recorded) {
+  if (plan.transfers.empty()) return {};
+  if (recorded)
+    return {
+        error("the plan has transfers between its steps: it can not be recorded as one launch")};
+  if (machine.host_link) return {};
+  return {error(machine.profile + " does not say how fast the host is reached, and " + plan.name +
+                    " has transfers",
+                "memory: - {name: host, per: host, managed: explicit, bandwidth: {read: ..., "
+                "write: ...}}")};
 }
 
 // Exact counts where the program can be lowered, else the closed forms.
@@ -177,11 +192,11 @@ Result<Simulation> rechosen(const std::string& path, const hwdesc::Target& targe
   CompileOptions choose;
   choose.progress = options.progress;
   choose.cancel = options.cancel;
-  if (std::ranges::any_of(bundle->plan.programs,
-                          [](const ir::Program& p) { return !p.producers.empty(); }))
-    choose.fuse = compiler::Fuse::all;  // as the bundle was
+  if (bundle->plan.memory > 0) choose.memory = bundle->plan.memory;
   const Result<compiler::Compiled> compiled = choose_programs(bundle->graph, target, choose);
   if (!compiled) return compiled.diags();
+  if (Diags refused = untransferable(compiled->plan, machine, options.recorded); !refused.empty())
+    return refused;
   Simulation out = simulate_plan(compiled->plan, machine);
   out.chosen_for = target.profile.name;
   return out;
@@ -203,6 +218,8 @@ Result<Simulation> as_it_stands(const std::string& path, const hwdesc::Target& t
   if (!plan) return plan.diags();
   const std::optional<hwdesc::Profile> own = chosen_for(path);
   if (Diags refused = unpriceable(*plan, target, own, file); !refused.empty()) return refused;
+  if (Diags refused = untransferable(*plan, machine, options.recorded); !refused.empty())
+    return refused;
   Simulation out = simulate_plan(*plan, machine);
   if (own) note_origin(*own, target.profile, out);
   return out;
@@ -234,6 +251,7 @@ Result<model::Estimate> recorded_total(const ir::Plan& plan, const hwdesc::Profi
   if (!target) return target.diags();
   const Result<model::Machine> machine = model::prepare(*target);
   if (!machine) return machine.diags();
+  if (Diags refused = untransferable(plan, *machine, true); !refused.empty()) return refused;
   model::Estimate total = simulator::simulate(plan, *machine).total;
   const hwdesc::Launch& launch = one_by_one->api.launch;
   if (!launch.eager.known() || !launch.stream.known()) return total;

@@ -10,6 +10,7 @@
 #include "model/estimate.h"
 #include "support/result.h"
 #include "toolkit/progress.h"
+#include "toolkit/transfer_sums.h"
 
 namespace assay::toolkit {
 
@@ -20,10 +21,12 @@ struct Simulation {
   std::string chosen_for;           // profile that a bundle's programs were chosen for; "": unknown
   std::vector<std::string> steps;   // names
   std::vector<std::string> labels;  // of the steps, for tables
-  std::vector<std::string> mappings;  // of each step's matrix instruction; "": it has none
-  std::vector<std::string> classes;   // of each step's program; see calibration.h
-  std::vector<Estimate> estimates;    // per step
-  Estimate total;
+  std::vector<std::string> mappings;   // of each step's matrix instruction; "": it has none
+  std::vector<std::string> classes;    // of each step's program; see calibration.h
+  std::vector<Estimate> estimates;     // per step
+  bool streamed = false;               // the plan is one for a limit of device memory
+  std::vector<TransferSum> transfers;  // uploads, downloads
+  Estimate total;                      // of steps and transfers
   // Why no kernel of the program could run there, so that its counts are closed forms; that
   // kernels can not be printed; that the programs were chosen for another chip.
   Diags notes;
@@ -40,7 +43,8 @@ struct SimulateOptions {
 
 // `path`: a bundle's directory, a plan.yaml, or a program's YAML. Errors: unreadable; not a plan or
 // program; a program that says what no estimate honours (lower::unpriceable); a profile without
-// what predicting needs; `recorded` where a plan runs within one launch, or where launch.graph is
+// what predicting needs; of a plan with transfers, one that does not know the link to the host;
+// `recorded` of such a plan, where a plan runs within one launch, or where launch.graph is
 // unknown; `rechoose` without a bundle, and those of choose_programs.
 Result<Simulation> simulate(const std::string& path, const hwdesc::Profile& profile,
                             const SimulateOptions& options);

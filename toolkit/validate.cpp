@@ -47,10 +47,12 @@ uint64_t seed_of(const std::string& name, uint64_t seed) {
 
 Result<std::vector<Case>> cases_of(const Suite& suite, const hwdesc::Target& target) {
   std::vector<Case> out;
+  compiler::Options one_by_one;
+  one_by_one.fuse = compiler::Fuse::elementwise;
   for (const std::string& text : suite.operators) {
     const Result<ir::Graph> graph = compiler::operator_for_kernels(text);
     if (!graph) return graph.diags();
-    Result<compiler::Compiled> compiled = compiler::compile(*graph, target, {});
+    Result<compiler::Compiled> compiled = compiler::compile(*graph, target, one_by_one);
     if (!compiled) return compiled.diags();
     Result<compiler::TileGraphs> graphs = compiler::tile_graphs_of(*graph, target);
     if (!graphs) return graphs.diags();

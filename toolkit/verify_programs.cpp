@@ -7,6 +7,7 @@
 #include "toolkit/packing.h"
 #include "toolkit/placement.h"
 #include "toolkit/profiles.h"
+#include "toolkit/transfers.h"
 
 namespace assay::toolkit {
 namespace {
@@ -123,6 +124,9 @@ Result<Verdict> check_steps(const Bundle& bundle, const Values& inputs, const Va
     const std::string& name = ir::display_name(bundle.plan.steps[static_cast<size_t>(i)]);
     report(options.progress, i, count, "checking " + name);
     if (cancelled(options.cancel)) return error("cancelled");
+    const auto [first, last] = ir::transfers_before(bundle.plan, static_cast<size_t>(i));
+    for (size_t t = first; t < last; ++t)
+      transfer(*placement, bundle.plan, bundle.plan.transfers[t]);
     const Result<Verdict> v =
         check_step(bundle, *placement, static_cast<size_t>(i), options.cancel);
     if (!v) return v.diags();

@@ -127,6 +127,7 @@ std::string Options::help() const {
       fmt::format("usage: {} {}\n\n{}\n\n", called(command_), command_.arguments, command_.summary);
   for (const CLI::Option* o : app_->get_options()) {
     std::string text = o->get_description();
+    if (text.empty()) continue;
     if (!o->get_default_str().empty()) text += fmt::format(" (default {})", o->get_default_str());
     out += fmt::format("  {:<{}} {}\n", first_column(*o), kHelpColumn - 3, text);
   }

@@ -44,6 +44,7 @@ class Options {  // invariant: `app_` has the command's options, and parses once
   explicit Options(const Command& command);
   ~Options();
 
+  // An option without a text is none that the help shows: the usage line says what it is.
   Option add_option(const std::string& names, std::string& to, const std::string& text);
   Option add_option(const std::string& names, std::vector<std::string>& to,
                     const std::string& text);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,8 +20,9 @@ namespace {
 
 constexpr double kGain = 0.98;  // of the time as separate steps, below which one step stands
 constexpr size_t kMostParts = 12;
-constexpr int kWorse =
-    2;  // tiles in a row that are slower than the one before: no others are tried
+// In a row that are slower than the one before: no others are tried. Of tiles, and of producers
+// that a group takes.
+constexpr int kWorse = 2;
 constexpr double kHopeless =
     1.3;                    // of the best time so far: smaller tiles of the family are not tried
 constexpr int kPasses = 2;  // of a plan, after which caches are nearly as they stay
@@ -28,10 +30,13 @@ constexpr int kPasses = 2;  // of a plan, after which caches are nearly as they 
 // Why no step computes some tile-graphs together, or the step.
 struct Together {
   std::optional<ir::Program> program;
-  std::vector<int> tensors;
+  std::vector<int> tensors = {};
   double seconds = 0;       // expected
   double shared_bytes = 0;  // through memory that units share
-  std::string why;
+  double least = 0;         // s that every program takes that was not made, as it can not pay
+  std::string why = {};
+
+  bool is_possible() const { return program || least > 0; }
 };
 
 // What a step, or several, are expected to take.
@@ -101,9 +106,11 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
   }
 
   // Equal groups have one program, each in the caches that it finds.
-  Together together(const std::vector<int>& all) {
-    const auto [found, fresh] = known_.try_emplace(key_of_group(all));
-    if (fresh) found->second = best_of(all);
+  Together together(const std::vector<int>& all, double limit) {
+    const auto [found, unknown] = known_.try_emplace(key_of_group(all));
+    const bool fresh = unknown || (!found->second.program && found->second.least > 0 &&
+                                   found->second.least < limit);
+    if (fresh) found->second = best_of(all, limit);
     Together out = found->second;
     if (fresh || !out.program) return out;
     out.tensors = made_of_.tensors_of(all);
@@ -127,6 +134,12 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
             made.shared_bytes < kClearlyLess * separate.shared_bytes);
   }
 
+  // s from which on a step does not stand.
+  double limit_of(const Cost& separate) const {
+    return options_.fuse == Fuse::always ? std::numeric_limits<double>::infinity()
+                                         : kAlike * separate.seconds;
+  }
+
   // What one step saves.
   struct Gain {
     double seconds = 0, shared_bytes = 0;
@@ -147,27 +160,33 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
     std::optional<Gain> most;
     std::set<int> refused;
     std::map<std::vector<int>, size_t> lines;
-    for (bool grown = true; grown;) {
+    double lost = 0;  // s that the group takes more than its steps
+    int worse = 0;
+    for (bool grown = true; grown && worse < kWorse;) {
       grown = false;
       for (int producer : candidates(group)) {
         if (refused.contains(producer)) continue;
         std::vector<int> all = groups_[at(producer)];
         all.insert(all.end(), group.begin(), group.end());
         std::sort(all.begin(), all.end());
-        const Together made = together(all);
+        const Cost own = costs_[at(producer)];
+        const Cost both{separate.seconds + own.seconds, separate.shared_bytes + own.shared_bytes};
+        const Together made = together(all, limit_of(both));
         out_.considered.push_back({parts_[at(last)].name, parts_[at(producer)].name, false,
-                                   made.seconds, separate.seconds + costs_[at(producer)].seconds,
-                                   made.why});
-        if (!made.program) {
+                                   made.program ? made.seconds : made.least, both.seconds,
+                                   !made.program && made.least > 0, made.why});
+        if (!made.is_possible()) {
           refused.insert(producer);
           continue;
         }
-        separate.seconds += costs_[at(producer)].seconds;
-        separate.shared_bytes += costs_[at(producer)].shared_bytes;
+        separate = both;
+        const double loses = (made.program ? made.seconds : made.least) - separate.seconds;
+        worse = loses > std::max(0.0, lost) ? worse + 1 : 0;
+        lost = loses;
         lines[all] = out_.considered.size();
         const Gain gain{separate.seconds - made.seconds, separate.shared_bytes - made.shared_bytes};
-        if (options_.fuse == Fuse::always ||
-            (pays(made, separate) && better(gain, most, separate.seconds))) {
+        if (made.program && (options_.fuse == Fuse::always ||
+                             (pays(made, separate) && better(gain, most, separate.seconds)))) {
           most = gain;
           best = all;
         }
@@ -180,7 +199,7 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
     for (const auto& [all, line] : lines)
       if (all.size() <= best.size()) out_.considered[line - 1].connected = true;
     for (int i : best) groups_[at(i)].clear();
-    Together made = together(best);
+    Together made = together(best, std::numeric_limits<double>::infinity());
     groups_[at(last)] = best;
     costs_[at(last)] = {made.seconds, made.shared_bytes};
     made_[last] = std::move(made);
@@ -246,46 +265,46 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
     return out;
   }
 
-  double groups_of(int last, const GroupPrograms::Tile& tile) const {
-    double out = 1;
-    const ir::Node& anchor = made_of_.problem(last).graph.nodes[0];
-    for (size_t a = 0; a < tile.size(); ++a)
-      out *= static_cast<double>((anchor.axes[a].extent + tile[a] - 1) / tile[a]);
-    return out;
-  }
-
-  Together best_of(const std::vector<int>& all) {
+  // Of a step that takes less than `limit`.
+  Together best_of(const std::vector<int>& all, double limit) {
     Together best;
     for (int i : all)
-      if (!ir::is_expression(made_of_.problem(i).graph.nodes[0])) {
+      if (!ir::shares_groups(made_of_.problem(i).graph.nodes[0])) {
         best.why = "a scan, a scatter or a sort is a step of its own";
         return best;
       }
-    std::string why = "no tile of a group fits";
+    best.why = "no tile of a group fits";
     for (const std::vector<GroupPrograms::Tile>& family : made_of_.families(all.back()))
-      best_of_family(all, family, best, why);
-    if (!best.program) best.why = why;
+      best_of_family(all, family, limit, best);
     return best;
   }
 
   void best_of_family(const std::vector<int>& all, const std::vector<GroupPrograms::Tile>& family,
-                      Together& best, std::string& why) {
+                      double limit, Together& best) {
     int worse = 0;
-    double before = 0;
+    double before = 0, fastest = 0;  // s of this family's tiles
     for (const GroupPrograms::Tile& group : family) {
-      if (groups_of(all.back(), group) < machine_.units && &group != &family.back()) continue;
-      GroupPrograms::Made made = made_of_.make(all, group);
-      if (!made.program) {
-        if (!made.why.empty()) why = std::move(made.why);
+      if (made_of_.groups_of(all.back(), group) < machine_.units && &group != &family.back())
+        continue;
+      GroupPrograms::Made made =
+          made_of_.make(all, group, best.program ? std::min(limit, best.seconds) : limit);
+      if (!made.program && made.least == 0) {
+        if (!made.why.empty()) best.why = std::move(made.why);
         if (made.propagates) continue;
         return;
       }
-      Together t{std::move(made.program), made_of_.tensors_of(all), 0, 0, ""};
-      price(t, all);
-      worse = before > 0 && t.seconds > before ? worse + 1 : 0;
-      before = t.seconds;
-      if (!best.program || t.seconds < best.seconds) best = std::move(t);
-      if (worse == kWorse || before > kHopeless * best.seconds) return;
+      double seconds = made.least;
+      if (made.program) {
+        Together t{std::move(made.program), made_of_.tensors_of(all)};
+        price(t, all);
+        seconds = t.seconds;
+        if (seconds < limit && (!best.program || seconds < best.seconds)) best = std::move(t);
+      }
+      if (!best.program) best.least = best.least == 0 ? seconds : std::min(best.least, seconds);
+      worse = before > 0 && seconds > before ? worse + 1 : 0;
+      before = seconds;
+      fastest = fastest == 0 ? seconds : std::min(fastest, seconds);
+      if (worse == kWorse || before > kHopeless * fastest) return;
     }
   }
 
@@ -326,8 +345,9 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
 std::string print(const Considered& c) {
   const std::string edge = c.producer + " -> " + c.step + ": ";
   if (c.together == 0) return edge + c.why;
-  return edge + fmt::format("{:.4g} us together, {:.4g} us separately{}", c.together * 1e6,
-                            c.separate * 1e6, c.connected ? "" : ", so not together");
+  return edge + fmt::format("{}{:.4g} us together, {:.4g} us separately{}",
+                            c.at_least ? "at least " : "", c.together * 1e6, c.separate * 1e6,
+                            c.connected ? "" : ", so not together");
 }
 
 Result<Connected> connect(const TileGraphs& graphs, const Programs& programs,

@@ -26,6 +26,7 @@ struct Considered {
   std::string step, producer;  // names
   bool connected = false;
   double together = 0, separate = 0;  // s; 0: no program computes them together
+  bool at_least = false;              // none was made, as all take at least `together`
   std::string why;                    // not
 };
 

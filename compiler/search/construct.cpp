@@ -20,9 +20,10 @@ namespace {
 model::Estimate estimate_of(const Problem& problem, const ir::Program& p, const model::Machine& m,
                             const simulator::CacheState& before,
                             std::span<const simulator::Range> where) {
-  return problem.group.empty() || m.simt
-             ? simulator::estimate(p, m, before, where, nullptr, simulator::TermDetail::none)
-             : simulator::estimate_tile(p, problem.group, m);
+  if (problem.group.empty())
+    return simulator::estimate(p, m, before, where, nullptr, simulator::TermDetail::none);
+  return m.simt ? simulator::estimate_member(p, m, before, where, problem.on_chip)
+                : simulator::estimate_tile(p, problem.group, m);
 }
 
 // Exact counts when the program lowers; without a known dialect the closed form stands.
@@ -55,10 +56,13 @@ bool spills(const ir::Program& p, const model::Machine& m) {
          m.vector_registers;
 }
 
-// Groups that are given have one wave, and inner tiles divide theirs.
+// Groups that are given have so many waves, and inner tiles divide theirs.
 bool keeps_groups(const Problem& problem, const ir::Program& p) {
-  return problem.group.empty() || (p.tiles[0].extent == problem.group && p.workers.empty() &&
-                                   !p.threads && ir::tile_faults(p).empty());
+  if (problem.group.empty()) return true;
+  int64_t waves = 1;
+  for (const int w : p.workers) waves *= w;
+  return p.tiles[0].extent == problem.group && waves == problem.waves && !p.threads &&
+         ir::tile_faults(p).empty();
 }
 
 bool faster(const Candidate& a, const Candidate& b) {
@@ -150,6 +154,13 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
   const auto add = [&](std::vector<Choice> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
   };
+  if (!s.problem.group.empty()) {
+    all = share_tiles(s, std::move(all));
+    if (groups) add(share_tiles(s, scratchpad_choices(s, 1)));
+    add(by_instructions(s, all));
+    add(share_tiles(s, fragment_choices(s)));
+    return all;
+  }
   add(thread_choices(s));
   if (!groups) return all;
   add(scratchpad_choices(s, !waves && s.machine.copies_overlap ? 2 : 1));
@@ -179,7 +190,7 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
       ++out.pruned;
       continue;
     }
-    const double least = simulator::at_least(candidate.program, m);
+    const double least = simulator::at_least(candidate.program, m, problem.on_chip);
     bounded.emplace_back(least, std::move(candidate.program));
   }
   std::vector<Candidate> candidates = fastest(problem, bounded, m, before, where, keep);
@@ -198,6 +209,9 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
   }
   if (out.best.empty()) {
     Candidate fallback{build(space, scalar_choice(space)), {}};
+    if (!keeps_groups(problem, fallback.program))
+      return error(fallback.program.name + ": no program has " + std::to_string(problem.waves) +
+                   " waves in such groups");
     if (!rescore(fallback, problem, target, m, before, where, why)) return why;
     out.best.push_back(std::move(fallback));
   }

@@ -25,6 +25,9 @@ struct Problem {
   std::vector<bool> packable;       // per tensor: a constant, its layout is ours to choose
   // Per axis of the anchor the extent of a group's tile, where it is given; empty: it is free.
   std::vector<int64_t> group = {};
+  // Of such a group: its waves, where lanes are threads, and what it finds on the chip.
+  int waves = 1;
+  simulator::InGroup on_chip = {};
 };
 
 struct Candidate {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
 #include "ir/producers.h"
 #include "lower/legal.h"
+#include "support/best_fit.h"
 
 namespace assay::compiler {
 
@@ -28,8 +30,38 @@ GroupPrograms::GroupPrograms(const TileGraphs& graphs, const Programs& programs,
       parts_(graphs.parts),
       programs_(programs),
       target_(target),
-      machine_(machine) {
+      machine_(machine),
+      near_(machine),
+      near_seconds_(graphs.parts.size(), 0) {
+  constexpr double kFree = 1e6;
   for (const TileGraph& part : parts_) problems_.push_back(problem_of(graphs.laid, part.chain));
+  for (size_t l = 1; l < near_.levels.size(); ++l) {
+    model::Level& level = near_.levels[l];
+    for (model::Quantity* q :
+         {&level.read, &level.write, &level.per_unit_read, &level.per_unit_write})
+      q->value *= kFree;
+    level.latency.value = 0;
+    level.unprefetched_miss = level.unprefetched_store = 0;
+  }
+}
+
+double GroupPrograms::near_seconds(int part) {
+  double& out = near_seconds_[at(part)];
+  if (out > 0) return out;
+  const ir::Program& p = programs_.chosen[at(part)];
+  const double all =
+      machine_.simt
+          ? simulator::at_least(p, machine_)
+          : simulator::estimate(p, near_, {}, {}, nullptr, simulator::TermDetail::none).seconds;
+  out = std::max(
+      1e-12, all - machine_.launch.value - machine_.group_start.value - machine_.wakeup_skew.value);
+  return out;
+}
+
+double GroupPrograms::least_seconds(const std::vector<int>& all, const Propagated& tiles) {
+  double out = 0;
+  for (size_t k = 0; k < all.size(); ++k) out += near_seconds(all[k]) * tiles.times[k];
+  return out;
 }
 
 int GroupPrograms::output_of(int part) const {
@@ -60,6 +92,7 @@ std::vector<std::vector<GroupPrograms::Tile>> GroupPrograms::families(int last) 
   for (int a = 0; a < ir::spatial_count(problem(last).graph, anchor); ++a)
     if (whole[at(a)] > 1) long_axes.push_back(a);
   std::vector<std::vector<Tile>> out;
+  std::set<Tile> seen;
   for (int one = -1; one < static_cast<int>(long_axes.size()); ++one)
     for (const int a : long_axes) {
       if (one >= 0 && long_axes[at(one)] >= a) continue;  // a batch is outside
@@ -69,7 +102,7 @@ std::vector<std::vector<GroupPrograms::Tile>> GroupPrograms::families(int last) 
         std::vector<Tile>& family = out.emplace_back();
         for (int64_t t = whole[at(a)]; t >= 1; t /= 2) {
           tile[at(a)] = rounded(t, whole[at(a)], unit);
-          if (family.empty() || family.back() != tile) family.push_back(tile);
+          if (seen.insert(tile).second) family.push_back(tile);
         }
       }
     }
@@ -87,60 +120,6 @@ int64_t GroupPrograms::rounded(int64_t t, int64_t extent, int64_t unit) {
   return t < unit ? t : std::min(extent, (t + unit - 1) / unit * unit);
 }
 
-// The tiles of all members that follow from those of the last one's group.
-struct GroupPrograms::Propagated {
-  std::vector<std::vector<int64_t>> tiles;  // [member][axis of its anchor]
-  std::map<int, ir::NeededTile> passed;     // tensor of the graph -> its tile in a group
-  std::string why;                          // not
-};
-
-GroupPrograms::Propagated GroupPrograms::propagate(const std::vector<int>& all,
-                                                   const Tile& group) const {
-  Propagated out;
-  out.tiles.resize(all.size());
-  const Problem& last = problem(all.back());
-  for (size_t k = all.size(); k-- > 0;) {
-    const ChainGraph& chain = parts_[at(all[k])].chain;
-    const Problem& own = problem(all[k]);
-    const ir::Node& anchor = own.graph.nodes[0];
-    ir::Program member;
-    member.name = parts_[at(all[k])].name;
-    member.graph = own.graph;
-    std::vector<int> axes(anchor.axes.size(), -1);
-    std::vector<int64_t> tile;
-    for (const ir::Axis& a : anchor.axes) tile.push_back(a.extent);
-    if (k + 1 == all.size()) {
-      tile = group;
-      for (int a = 0; a < ir::spatial_count(last.graph, anchor); ++a)
-        if (tile[at(a)] < anchor.axes[at(a)].extent) axes[at(a)] = a;
-    } else {
-      const auto needed = out.passed.find(output_of(all[k]));
-      if (needed == out.passed.end()) return {{}, {}, member.name + " is read by no later part"};
-      for (size_t d = 0; d < needed->second.size(); ++d) {
-        if (needed->second[d].axis < 0) continue;
-        axes[d] = needed->second[d].axis;
-        tile[d] = std::min(needed->second[d].extent, tile[d]);
-      }
-    }
-    out.tiles[k] = tile;
-    member.tiles.push_back({"", tile, {}});
-    for (size_t j = 0; j < all.size(); ++j) {
-      if (j == k) continue;
-      const int made = output_of(all[j]);
-      const auto local = std::find(chain.tensors.begin(), chain.tensors.end(), made);
-      if (local == chain.tensors.end() || all[j] == all.back()) continue;
-      const Result<ir::NeededTile> tiles =
-          ir::needed_tile(member, axes, static_cast<int>(local - chain.tensors.begin()));
-      if (!tiles) return {{}, {}, tiles.diags()[0].message};
-      if (tiles->empty()) continue;
-      const auto [known, fresh] = out.passed.emplace(made, *tiles);
-      if (!fresh && known->second != *tiles)
-        return {{}, {}, "two readers need different tiles of " + parts_[at(all[j])].name};
-    }
-  }
-  return out;
-}
-
 // Bytes that the largest memory of a unit's own surely holds.
 double GroupPrograms::near_bytes() const {
   double out = 0;
@@ -156,77 +135,145 @@ std::string GroupPrograms::level_for(double bytes) const {
   return machine_.levels.back().name;
 }
 
-const ir::Program* GroupPrograms::construct_member(const Problem& problem) {
+const GroupPrograms::Member& GroupPrograms::construct_member(const Problem& problem) {
   const auto [found, fresh] = members_.try_emplace(key_of(problem));
   if (fresh)
     if (Result<Constructed> made = construct(problem, target_, machine_, {}, {}, 1))
-      found->second = std::move(made->best.front().program);
-  return found->second ? &*found->second : nullptr;
+      found->second = {std::move(made->best.front().program), made->best.front().estimate.seconds};
+  return found->second;
 }
 
-GroupPrograms::Made GroupPrograms::make(const std::vector<int>& all, const Tile& group) {
-  const Propagated tiles = propagate(all, group);
-  if (!tiles.why.empty()) return {{}, tiles.why, false};
-  std::map<int, ir::Layout> layouts;
-  double bytes = 0;
-  for (const auto& [t, tile] : tiles.passed) {
-    const ir::Tensor& tensor = graphs_.laid.graph.tensors[at(t)];
-    const ir::Layout& whole = graphs_.laid.layouts[at(t)];
-    if (ir::is_padded(whole)) return {{}, tensor.name + " is stored with padding", true};
-    layouts[t] = ir::tile_layout(whole, tile, tensor.shape);
-    bytes += static_cast<double>(ir::physical_elements(layouts[t], tensor.shape) *
-                                 ir::bytes_of(tensor.dtype));
+double GroupPrograms::groups_of(int last, const Tile& tile) const {
+  double out = 1;
+  const ir::Node& anchor = problem(last).graph.nodes[0];
+  for (size_t a = 0; a < tile.size(); ++a)
+    out *= static_cast<double>((anchor.axes[a].extent + tile[a] - 1) / tile[a]);
+  return out;
+}
+
+// Of what is kept on the chip, each from the program that makes it to its last reader.
+double GroupPrograms::bytes_at_once(const Propagated& tiles) const {
+  std::vector<Lived> lived;
+  for (size_t k = 0; k + 1 < tiles.problems.size(); ++k) {
+    const int made = tiles.tensors[k][at(tiles.problems[k].graph.outputs[0])];
+    Lived own{static_cast<int>(k), static_cast<int>(k), tiles.kept.at(made).bytes};
+    for (size_t r = k + 1; r < tiles.problems.size(); ++r) {
+      const std::vector<int>& read = tiles.tensors[r];
+      if (std::find(read.begin(), read.end(), made) != read.end()) own.last = static_cast<int>(r);
+    }
+    lived.push_back(own);
   }
+  return static_cast<double>(fit_lifetimes(lived, 1).bytes);
+}
+
+// Programs of all parts that groups of so many waves run, with the seconds of their tiles.
+struct GroupPrograms::Members {
+  std::vector<ir::Program> programs;
+  double seconds = 0;
+  std::string why;  // not
+};
+
+GroupPrograms::Members GroupPrograms::members_for(const std::vector<int>& all,
+                                                  const Propagated& tiles, int waves,
+                                                  double limit) {
+  Members out;
+  const double turns =
+      machine_.simt ? 1 : groups_of(all.back(), tiles.problems.back().group) / machine_.units;
+  // As many groups as a unit has room for; what is left beside them does not change a program.
+  const double room = near_bytes(),
+               bytes = room / std::max(1.0, std::floor(room / std::max(1.0, bytes_at_once(tiles))));
+  for (size_t k = 0; k < all.size(); ++k) {
+    Problem own = tiles.problems[k];
+    own.waves = waves;
+    if (machine_.simt) {
+      for (const int t : tiles.tensors[k]) own.on_chip.on_chip.push_back(tiles.kept.contains(t));
+      own.on_chip.scratch_bytes = bytes;
+      own.on_chip.repeats = groups_of(all.back(), tiles.problems.back().group);
+      const std::vector<ir::Axis>& axes = own.graph.nodes[0].axes;
+      for (size_t a = 0; a < axes.size(); ++a)
+        own.on_chip.repeats /=
+            static_cast<double>((axes[a].extent + own.group[a] - 1) / own.group[a]);
+    }
+    const Member& made = construct_member(own);
+    if (!made.program) {
+      out.why = "no program computes " + parts_[at(all[k])].name;
+      return out;
+    }
+    out.programs.push_back(*made.program);
+    out.seconds += made.seconds * turns;
+    if (out.seconds >= limit) return out;
+  }
+  return out;
+}
+
+GroupPrograms::Made GroupPrograms::make(const std::vector<int>& all, const Tile& group,
+                                        double limit) {
+  const Propagated tiles = propagate(graphs_, problems_, all, group);
+  if (!tiles.why.empty()) return {{}, tiles.why, false};
+  const double bytes = bytes_at_once(tiles);
   if (bytes > near_bytes())
     return {{},
             fmt::format("tiles of {:.4g} KiB exceed the {:.4g} KiB of a unit's own memory",
                         bytes / 1024, near_bytes() / 1024),
             true};
-  const std::vector<int> tensors = tensors_of(all);
-  std::vector<ir::Program> members;
-  for (size_t k = 0; k < all.size(); ++k) {
-    Problem own = problem(all[k]);
-    own.group = tiles.tiles[k];
-    const std::vector<int>& ids = parts_[at(all[k])].chain.tensors;
-    for (size_t t = 0; t < ids.size(); ++t)
-      if (const auto passed = layouts.find(ids[t]); passed != layouts.end())
-        own.layouts[t] = passed->second;
-    const ir::Program* made = construct_member(own);
-    if (made == nullptr) return {{}, "no program computes " + parts_[at(all[k])].name, true};
-    members.push_back(*made);
+  if (const double least = least_seconds(all, tiles); least >= limit) return {{}, "", true, least};
+  Members members;
+  members.why = "no group has as many waves as all programs";
+  double least = 0, alone = 0;
+  for (const int waves : machine_.simt ? std::vector<int>{1, 2, 4, 8} : std::vector<int>{1}) {
+    if (alone >= waves * limit) continue;  // waves do not do more than share the work
+    Members made = members_for(all, tiles, waves, least > 0 ? std::min(least, limit) : limit);
+    if (waves == 1) alone = made.seconds;
+    if (!made.why.empty()) {
+      if (members.programs.empty()) members.why = std::move(made.why);
+      continue;
+    }
+    if (least > 0 && made.seconds >= least) continue;
+    least = made.seconds;
+    members = std::move(made);
   }
+  if (members.programs.empty()) return {{}, std::move(members.why), true};
+  if (least >= limit) return {{}, "", true, least};
+  ir::Program whole = whole_of(all, tiles, std::move(members.programs));
+  if (const Diags faults = lower::legal(whole, target_); !faults.empty())
+    return {{}, faults[0].message, true};
+  return {std::move(whole), "", true, least};
+}
+
+ir::Program GroupPrograms::whole_of(const std::vector<int>& all, const Propagated& tiles,
+                                    std::vector<ir::Program> members) const {
+  const std::vector<int> tensors = tensors_of(all);
   ir::Program whole = members.back();
-  const std::string level = level_for(bytes);
+  const std::string level = level_for(bytes_at_once(tiles));
   for (size_t t = whole.graph.tensors.size(); t < tensors.size(); ++t) {
     const int id = tensors[t];
     ir::Tensor tensor = graphs_.laid.graph.tensors[at(id)];
     tensor.name = "t" + std::to_string(t);
     tensor.constant = -1;
+    const auto kept = tiles.kept.find(id);
+    if (kept != tiles.kept.end()) tensor.shape = kept->second.shape;
     whole.graph.tensors.push_back(std::move(tensor));
     whole.graph.inputs.push_back(static_cast<int>(t));
-    const auto passed = layouts.find(id);
-    whole.layouts.push_back(passed != layouts.end() ? passed->second
-                                                    : graphs_.laid.layouts[at(id)]);
+    whole.layouts.push_back(kept != tiles.kept.end() ? kept->second.layout
+                                                     : graphs_.laid.layouts[at(id)]);
   }
   for (size_t k = 0; k + 1 < all.size(); ++k) {
-    const ChainGraph& chain = parts_[at(all[k])].chain;
     ir::Producer r;
     r.level = level;
-    r.program = members[k];
-    for (int t = 0; t < static_cast<int>(chain.tensors.size()); ++t) {
-      const bool inner = is_inner(chain, t);
-      const auto found = std::find(tensors.begin(), tensors.end(), chain.tensors[at(t)]);
+    r.program = std::move(members[k]);
+    const ir::Graph& own = r.program.graph;
+    for (int t = 0; t < static_cast<int>(own.tensors.size()); ++t) {
+      const bool inner = ir::producer_of(own, t) >= 0 && t != own.outputs[0];
+      const auto found = std::find(tensors.begin(), tensors.end(), tiles.tensors[k][at(t)]);
       r.tensors.push_back(inner ? -1 : static_cast<int>(found - tensors.begin()));
       if (inner) continue;
       // Constants lie as the program wants them; two that want them otherwise do not agree.
       const auto w = static_cast<size_t>(r.tensors.back());
-      if (problem(all[k]).packable[at(t)]) whole.layouts[w] = r.program.layouts[at(t)];
+      if (tiles.problems[k].packable[at(t)]) whole.layouts[w] = r.program.layouts[at(t)];
     }
     whole.producers.push_back(std::move(r));
   }
-  if (const Diags faults = lower::legal(whole, target_); !faults.empty())
-    return {{}, faults[0].message, true};
-  return {std::move(whole), "", true};
+  return whole;
 }
 
 }  // namespace assay::compiler

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/search/construct_all.h"
+#include "compiler/search/propagate.h"
 
 namespace assay::compiler {
 
@@ -31,20 +32,38 @@ class GroupPrograms {  // invariant: refers to the parts of one compilation, whi
     std::optional<ir::Program> program;
     std::string why;          // not
     bool propagates = false;  // does each tile follow from the group's? Else smaller ones do not
+    // s, of a group's tiles in warm caches; not less than the limit: there is no program.
+    double least = 0;
   };
-  // The fastest program of each tile-graph for the tile that follows from the group's.
-  Made make(const std::vector<int>& all, const Tile& group);
+  // The fastest program of each tile-graph for the tile that follows from the group's. `limit`: s
+  // of the whole step, from which on it is of no use.
+  Made make(const std::vector<int>& all, const Tile& group, double limit);
+
+  // Groups that compute the last tile-graph in such tiles.
+  double groups_of(int last, const Tile& tile) const;
 
   const Problem& problem(int part) const { return problems_[static_cast<size_t>(part)]; }
 
  private:
-  struct Propagated;
-  Propagated propagate(const std::vector<int>& all, const Tile& group) const;
+  struct Members;
+  // s of a tile-graph's own program if all that it moves came from the nearest memory.
+  double near_seconds(int part);
+  // s that a group's programs take for such tiles at least, what they compute again included.
+  double least_seconds(const std::vector<int>& all, const Propagated& tiles);
+  double bytes_at_once(const Propagated& tiles) const;
+  Members members_for(const std::vector<int>& all, const Propagated& tiles, int waves,
+                      double limit);
+  ir::Program whole_of(const std::vector<int>& all, const Propagated& tiles,
+                       std::vector<ir::Program> members) const;
   int64_t widest_vector() const;
   static int64_t rounded(int64_t t, int64_t extent, int64_t unit);
   double near_bytes() const;
   std::string level_for(double bytes) const;
-  const ir::Program* construct_member(const Problem& problem);
+  struct Member {
+    std::optional<ir::Program> program;
+    double seconds = 0;  // of one tile in a unit's caches, or of all where lanes are threads
+  };
+  const Member& construct_member(const Problem& problem);
 
   const TileGraphs& graphs_;
   const std::vector<TileGraph>& parts_;
@@ -52,7 +71,9 @@ class GroupPrograms {  // invariant: refers to the parts of one compilation, whi
   const hwdesc::Target& target_;
   const model::Machine& machine_;
   std::vector<Problem> problems_;  // per tile-graph, with the graph's axes
-  std::map<std::string, std::optional<ir::Program>> members_;
+  std::map<std::string, Member> members_;
+  model::Machine near_;               // without farther memories' times
+  std::vector<double> near_seconds_;  // per tile-graph; 0: not known yet
 };
 
 }  // namespace assay::compiler

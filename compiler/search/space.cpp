@@ -56,6 +56,9 @@ Space::Space(const Problem& p, const model::Machine& m)
 bool Space::stageable(int read) const {
   const ir::Read& r = anchor.reads[static_cast<size_t>(read)];
   if (r.guarded || r.lookup || !ir::is_used(anchor, read)) return false;
+  const std::vector<bool>& kept = problem.on_chip.on_chip;
+  if (static_cast<size_t>(r.tensor) < kept.size() && kept[static_cast<size_t>(r.tensor)])
+    return false;  // it is there already
   std::set<int> seen;
   for (const ir::Index& i : r.index) {
     if (!affine(i)) return false;
@@ -213,11 +216,12 @@ ir::Program build(const Space& s, const Choice& c) {
   p.instruction = c.instruction;
   p.threads = c.threads;
   p.pipeline_stages = c.pipeline_stages;
-  for (size_t a = 0; c.wave_groups && a < c.group_tile.size(); ++a) {
+  const std::vector<int64_t>& shared = c.block_tile.empty() ? c.group_tile : c.block_tile;
+  for (size_t a = 0; c.wave_groups && a < shared.size(); ++a) {
     const bool spatial_axis = static_cast<int>(a) < s.spatial;
-    p.workers.push_back(spatial_axis ? static_cast<int>((c.group_tile[a] + c.register_tile[a] - 1) /
-                                                        c.register_tile[a])
-                                     : 1);
+    p.workers.push_back(
+        spatial_axis ? static_cast<int>((shared[a] + c.register_tile[a] - 1) / c.register_tile[a])
+                     : 1);
   }
   const std::map<int, int64_t> blocks = reduce_blocks(s);
   const std::vector<int> spatial = spatial_order(s, c);

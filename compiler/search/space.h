@@ -92,9 +92,12 @@ Choice scalar_choice(const Space& s);
 std::vector<Choice> by_instructions(const Space& s, const std::vector<Choice>& choices);
 std::vector<Choice> tile_register_choices(const Space& s);
 std::vector<Choice> fragment_choices(const Space& s);
+// Of groups that are given: the choices whose tiles the group's waves can share, each wave with a
+// register tile of its own. A group walks several of these.
+std::vector<Choice> share_tiles(const Space& s, std::vector<Choice> choices);
 // Products whose threads lie over two axes of the tile.
 std::vector<Choice> thread_choices(const Space& s);
-// Of scans, scatters and sorts: lanes and rows along independent axes.
+// Of other kinds: lanes and rows along independent axes, or lanes that share a row.
 std::vector<Choice> kind_choices(const Space& s);
 
 // Those of the policies that suit the machine and the problem: what construction considers.

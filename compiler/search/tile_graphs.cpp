@@ -59,6 +59,10 @@ std::string key_of(const Problem& p) {
   for (size_t t = 0; t < p.layouts.size(); ++t)
     key += ir::print(p.layouts[t]) + (p.packable[t] ? "c\n" : "\n");
   for (const int64_t extent : p.group) key += std::to_string(extent) + " ";
+  if (p.waves > 1) key += std::to_string(p.waves) + " waves ";
+  for (const bool kept : p.on_chip.on_chip) key += kept ? "k" : "-";
+  if (p.on_chip.scratch_bytes > 0)
+    key += std::to_string(p.on_chip.scratch_bytes) + " " + std::to_string(p.on_chip.repeats);
   return key;
 }
 

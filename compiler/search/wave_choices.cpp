@@ -122,4 +122,55 @@ std::vector<Choice> wave_choices(const Space& s) {
   return out;
 }
 
+namespace {
+
+// The tile that waves share: a register tile of each of them, side by side along one axis.
+std::vector<std::vector<int64_t>> side_by_side(const Space& s, const std::vector<int64_t>& tile) {
+  if (s.problem.waves == 1) return {tile};
+  std::vector<std::vector<int64_t>> out;
+  for (int a = 0; a < s.spatial; ++a) {
+    const auto i = static_cast<size_t>(a);
+    if (tile[i] * (s.problem.waves - 1) >= s.extent(a) || ir::is_whole(s.anchor, a)) continue;
+    out.push_back(tile);
+    out.back()[i] = std::min(tile[i] * s.problem.waves, s.extent(a));
+  }
+  return out;
+}
+
+int64_t waves_of(const Space& s, const std::vector<int64_t>& shared,
+                 const std::vector<int64_t>& own) {
+  int64_t out = 1;
+  for (size_t a = 0; a < static_cast<size_t>(s.spatial); ++a) out *= ceil_div(shared[a], own[a]);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Choice> share_tiles(const Space& s, std::vector<Choice> choices) {
+  std::vector<Choice> out;
+  std::set<std::vector<int64_t>> seen;
+  for (Choice& c : choices) {
+    const std::vector<int64_t> block = c.block_tile.empty() ? c.register_tile : c.block_tile;
+    c.group_tile = s.problem.group;
+    c.block_reduce_outer = false;
+    const bool several = std::exchange(c.wave_groups, s.problem.waves > 1);
+    for (std::vector<int64_t>& shared :
+         several ? std::vector<std::vector<int64_t>>{block} : side_by_side(s, block)) {
+      if (waves_of(s, shared, c.register_tile) != s.problem.waves) continue;
+      for (size_t a = static_cast<size_t>(s.spatial); a < shared.size(); ++a)
+        if (c.block_tile.empty()) shared[a] = s.extent(static_cast<int>(a));
+      std::vector<int64_t> key = c.register_tile;
+      key.insert(key.end(), shared.begin(), shared.end());
+      key.push_back(c.vector_axis);
+      key.push_back(c.vector_width);
+      key.insert(key.end(), c.staged.begin(), c.staged.end());
+      if (!c.instruction.empty() || seen.insert(std::move(key)).second) {
+        out.push_back(c);
+        out.back().block_tile = shared == c.group_tile ? std::vector<int64_t>{} : shared;
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace assay::compiler

@@ -11,6 +11,7 @@ their operators are computed together. Batch 1, f32, weights by counter_rng.
   convnext-like    3 stages of 2 blocks (Liu et al., CVPR'22)
   conformer-like   2 blocks on 128 frames (Gulati et al., Interspeech'20)
   nerf             7 layers of 64 on 65,536 rows (Mildenhall et al., ECCV'20, as Welder has it)
+  attention        scores, softmax, weighted values: 12 heads x 512 positions x 64
   unet-like        3 levels on 128 x 128 (Ronneberger et al., MICCAI'15); --side sets another size
   gpt2-prefill     GPT-2 small on 128 tokens after its embedding, 4 blocks (Radford et al., 2019)
   efficientnet-b0  224 x 224 (Tan, Le, ICML'19)
@@ -207,6 +208,14 @@ def nerf(_):
     return n.model(x, [65536, 64])
 
 
+def attention(_):
+    heads, positions, width = 12, 512, 64
+    shape = [heads, positions, width]
+    n = Net("attention", [("q", shape), ("k", [heads, width, positions]), ("v", shape)])
+    scores = n.add("Mul", n.add("MatMul", "q", "k"), n.scalar(0.125))
+    return n.model(n.add("MatMul", n.add("Softmax", scores, axis=-1), "v"), shape)
+
+
 def unet_like(options):
     side, width = options.side, 16
     n = Net("unet-like", [("x", [1, 3, side, side])])
@@ -272,6 +281,7 @@ NETWORKS = {
     "convnext-like": convnext_like,
     "conformer-like": conformer_like,
     "nerf": nerf,
+    "attention": attention,
     "unet-like": unet_like,
     "gpt2-prefill": gpt2_prefill,
     "efficientnet-b0": efficientnet_b0,

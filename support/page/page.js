@@ -378,6 +378,9 @@
       chart.update();
     });
   });
+  document.querySelectorAll('.picture').forEach(wide => {
+    wide.scrollLeft = (wide.scrollWidth - wide.clientWidth) / 2;
+  });
   Chart.defaults.font.family = 'system-ui, "DejaVu Sans", sans-serif';
   drawAll();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);

@@ -51,6 +51,22 @@ TEST(BadInput, MissingFiles) {
   expect_bad(run_assay({"profile", "check", dir.path()}), "is a directory without a profile.yaml");
 }
 
+TEST(BadInput, LimitsOfMemory) {
+  const ScratchDirectory dir;
+  const auto compiled = [&](const std::string& memory) {
+    return run_assay({"compile", "--op", "matmul m=64 n=64 k=64", "--profile", kProfile, "-o",
+                      dir.at("out"), "--no-build", "--memory", memory});
+  };
+  expect_bad(compiled("64"), "--memory '64': '64' has no unit");
+  expect_bad(compiled("0 B"), "at least one byte");
+  expect_bad(compiled("12 GHz"), "a size is expected here");
+  expect_bad(compiled("-1KiB"), "--memory '-1KiB'");
+  expect_bad(compiled("100B"), "the smallest strip of matmul");
+  EXPECT_EQ(compiled("1MiB").code, 0);
+  EXPECT_EQ(compiled("24KiB").code, 0);
+  EXPECT_THAT(read_all(dir.at("out/plan.yaml")), HasSubstr("schema: assay/plan/2"));
+}
+
 TEST(BadInput, Calibrate) {
   const ScratchDirectory dir;
   const std::string made = dir.at("c.yaml"),

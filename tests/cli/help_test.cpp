@@ -11,15 +11,24 @@
 namespace assay::test {
 namespace {
 
-const std::vector<std::vector<std::string>> kCommands = {
-    {"devices"},          {"probe"},
-    {"profile", "list"},  {"profile", "show"},
-    {"profile", "check"}, {"profile", "diff"},
-    {"profile", "merge"}, {"profile", "schema"},
-    {"compile"},          {"run"},
-    {"simulate"},         {"estimate"},
-    {"whatif"},           {"accuracy"},
-    {"validate"},         {"calibrate"}};
+const std::vector<std::vector<std::string>> kCommands = {{"devices"},
+                                                         {"probe"},
+                                                         {"profile", "list"},
+                                                         {"profile", "show"},
+                                                         {"profile", "check"},
+                                                         {"profile", "diff"},
+                                                         {"profile", "merge"},
+                                                         {"profile", "schema"},
+                                                         {"compile"},
+                                                         {"run"},
+                                                         {"simulate"},
+                                                         {"report"},
+                                                         {"estimate"},
+                                                         {"whatif"},
+                                                         {"accuracy"},
+                                                         {"validate"},
+                                                         {"validate", "fusion"},
+                                                         {"calibrate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/cli/golden/" + name + ".txt";

@@ -108,7 +108,7 @@ TEST(ChannelsLast, WindowsAlongChannelsHaveLanesAlongThem) {
   std::mt19937 rng(4);
   const auto compiled = [&](size_t dim) {
     const Normalised n({1, 32, 30, 48}, 64, dim, 5, rng);
-    const auto c = compiler::compile(n.b.g, small_cpu(kLanes, 2), {});
+    const auto c = compiler::compile(n.b.g, small_cpu(kLanes, 2), one_by_one());
     EXPECT_TRUE(c.ok()) << render(c.diags());
     return c.ok() ? *c : compiler::Compiled{};
   };

@@ -8,6 +8,7 @@
 
 #include "compiler/compile.h"
 #include "ir/producers.h"
+#include "tests/compiler/plan_runner.h"
 #include "tests/lower/problems.h"
 #include "tests/lower/random_chain.h"
 
@@ -16,8 +17,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-void expect_right(const hwdesc::Target& target, int chains, int least) {
-  int connected = 0;
+// `several`: steps of groups with more than one wave, at least.
+void expect_right(const hwdesc::Target& target, int chains, int least, int several) {
+  int connected = 0, waves = 0;
   for (int seed = 0; seed < chains; ++seed) {
     const ir::Graph g = test::random_chain(static_cast<uint32_t>(seed), 2 + seed % 5);
     ASSERT_TRUE(ir::verify(g).empty()) << seed;
@@ -29,16 +31,54 @@ void expect_right(const hwdesc::Target& target, int chains, int least) {
     std::mt19937 rng(static_cast<uint32_t>(seed));
     for (const ir::Program& p : made->plan.programs) {
       connected += p.producers.empty() ? 0 : 1;
+      waves += !p.producers.empty() &&
+                       std::any_of(p.workers.begin(), p.workers.end(), [](int n) { return n > 1; })
+                   ? 1
+                   : 0;
       const test::Comparison c = test::compare(p, target, rng);
       EXPECT_EQ(c.fault, "") << seed << ir::print_program(p);
       EXPECT_LT(c.difference, 1e-4) << seed << ir::print_program(p);
     }
   }
   EXPECT_GE(connected, least);
+  EXPECT_GE(waves, several);
 }
 
-TEST(Connect, RandomChainsOfCoresAreRight) { expect_right(test::small_cpu(8, 2), 250, 120); }
-TEST(Connect, RandomChainsOfThreadsAreRight) { expect_right(test::small_gpu(8), 250, 120); }
+TEST(Connect, RandomChainsOfCoresAreRight) { expect_right(test::small_cpu(8, 2), 250, 120, 0); }
+TEST(Connect, RandomChainsOfThreadsAreRight) { expect_right(test::small_gpu(8), 250, 120, 12); }
+
+// Plans of images, whose groups read rows that their neighbours read as well, against the reference
+// of the graph.
+int windows_of(const hwdesc::Target& target, int graphs) {
+  int windows = 0;
+  for (int seed = 0; seed < graphs; ++seed) {
+    const ir::Graph g = test::random_images(static_cast<uint32_t>(seed), 2 + seed % 4);
+    EXPECT_EQ(render(ir::verify(g)), "") << seed;
+    Options options;
+    options.fuse = Fuse::always;
+    std::mt19937 rng(static_cast<uint32_t>(seed));
+    std::vector<test::Floats> inputs;
+    for (const int t : g.inputs)
+      inputs.push_back(test::random_floats(rng, ir::elements(g.tensors[static_cast<size_t>(t)])));
+    const auto want = ir::evaluate(g, inputs);
+    EXPECT_TRUE(want.ok()) << seed;
+    const ir::Plan plan = test::check_on(target, g, inputs, *want, options);
+    EXPECT_FALSE(testing::Test::HasFailure()) << seed;
+    if (testing::Test::HasFailure()) return windows;
+    for (const ir::Program& p : plan.programs) {
+      const Result<ir::Program> back = ir::parse_program(ir::print_program(p), "p.yaml");
+      EXPECT_TRUE(back.ok()) << render(back.diags());
+      if (back) EXPECT_EQ(ir::print_program(*back), ir::print_program(p));
+      for (const ir::Producer& r : p.producers)
+        for (const ir::Axis& a : r.program.graph.nodes[0].axes)
+          windows += a.name == "y_group" ? 1 : 0;
+    }
+  }
+  return windows;
+}
+
+TEST(Connect, ImagesOfCoresAreRight) { EXPECT_GE(windows_of(test::small_cpu(8, 2), 200), 30); }
+TEST(Connect, ImagesOfThreadsAreRight) { EXPECT_GE(windows_of(test::small_gpu(8), 100), 15); }
 
 // Rows of 4096 numbers, read three times: they stay in the unit's memory.
 TEST(Connect, ANormalisationIsOneStepWhereItsRowsComeFromFar) {
@@ -48,6 +88,7 @@ TEST(Connect, ANormalisationIsOneStepWhereItsRowsComeFromFar) {
   hwdesc::Target target = test::small_cpu(8, 2);
   for (hwdesc::MemoryLevel& l : target.profile.memory)
     if (l.capacity.known()) l.capacity.value->v *= 32;
+  options.fuse = Fuse::elementwise;
   const Result<Compiled> apart = compile(*g, target, options);
   options.fuse = Fuse::all;
   const Result<Compiled> together = compile(*g, target, options);

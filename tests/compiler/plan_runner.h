@@ -20,6 +20,13 @@ namespace assay::test {
 
 using Floats = std::vector<float>;
 
+// A step of each tile-graph: what the passes before make of a graph.
+inline compiler::Options one_by_one() {
+  compiler::Options o;
+  o.fuse = compiler::Fuse::elementwise;
+  return o;
+}
+
 inline Floats random_floats(std::mt19937& rng, int64_t n) {
   std::uniform_real_distribution<float> d(-1, 1);
   Floats v(static_cast<size_t>(n));
@@ -27,15 +34,42 @@ inline Floats random_floats(std::mt19937& rng, int64_t n) {
   return v;
 }
 
-// One arena and one block of weights, as the runtime has them.
+// One arena and one block of weights, as the runtime has them, and the same in host memory.
 struct Memory {
-  Floats arena, weights;
+  Floats arena, weights, host = {}, host_weights = {};
 
   float* at(const ir::PlanTensor& t) {
-    return (t.kind == ir::TensorKind::constant ? weights : arena).data() +
-           t.offset / int64_t{sizeof(float)};
+    Floats& block = t.kind == ir::TensorKind::constant ? (t.host ? host_weights : weights)
+                                                       : (t.host ? host : arena);
+    return block.data() + t.offset / int64_t{sizeof(float)};
   }
 };
+
+// Element by element. What is not part of the region is untouched.
+inline void run_transfer(Memory& m, const ir::Plan& plan, const ir::Transfer& t) {
+  const ir::PlanTensor& device = plan.tensors[static_cast<size_t>(t.device)];
+  const int64_t stored = ir::physical_elements(device.layout, device.shape);
+  if (t.way != ir::Transfer::Way::download)
+    std::fill_n(m.at(device), stored, static_cast<float>(device.layout.pad_value));
+  if (t.way == ir::Transfer::Way::clear) return;
+  const ir::PlanTensor& host = plan.tensors[static_cast<size_t>(t.host)];
+  if (host.layout != ir::row_major(static_cast<int>(host.shape.size()))) {  // packed alike
+    std::copy_n(m.at(host), stored, m.at(device));
+    return;
+  }
+  each_element(device.layout, device.shape, [&](size_t logical, size_t at) {
+    size_t from = 0, stride = 1;
+    for (size_t d = device.shape.size(); d-- > 0; stride *= static_cast<size_t>(host.shape[d])) {
+      const auto extent = static_cast<size_t>(device.shape[d]);
+      from += stride * (logical % extent + static_cast<size_t>(t.begin[d]));
+      logical /= extent;
+    }
+    if (t.way == ir::Transfer::Way::upload)
+      m.at(device)[at] = m.at(host)[from];
+    else
+      m.at(host)[from] = m.at(device)[at];
+  });
+}
 
 inline void write(Memory& m, const ir::PlanTensor& t, const float* values) {
   each_element(t.layout, t.shape, [&](size_t from, size_t to) { m.at(t)[to] = values[from]; });
@@ -62,8 +96,12 @@ inline void run_step(Memory& m, const compiler::Compiled& c, const ir::Step& ste
 inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph& g,
                                     const hwdesc::Target& target,
                                     const std::vector<Floats>& inputs) {
-  Memory m{Floats(static_cast<size_t>(c.plan.arena_bytes) / sizeof(float), std::nanf("")),
-           Floats(static_cast<size_t>(c.plan.weights_bytes) / sizeof(float), 0)};
+  const auto block = [](int64_t bytes, float value) {
+    return Floats(static_cast<size_t>(bytes) / sizeof(float), value);
+  };
+  const float nan = std::nanf("");
+  Memory m{block(c.plan.arena_bytes, nan), block(c.plan.weights_bytes, 0),
+           block(c.plan.host_bytes, nan), block(c.plan.host_weights_bytes, 0)};
   const auto find = [&](int id, ir::TensorKind kind) -> const ir::PlanTensor& {
     for (const ir::PlanTensor& t : c.plan.tensors)
       if (t.kind == kind && t.name == g.tensors[static_cast<size_t>(id)].name) return t;
@@ -77,7 +115,11 @@ inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph
   }
   for (size_t i = 0; i < g.inputs.size(); ++i)
     write(m, find(g.inputs[i], ir::TensorKind::input), inputs[i].data());
-  for (const ir::Step& s : c.plan.steps) run_step(m, c, s, target);
+  for (size_t s = 0; s <= c.plan.steps.size(); ++s) {
+    const auto [first, last] = ir::transfers_before(c.plan, s);
+    for (size_t t = first; t < last; ++t) run_transfer(m, c.plan, c.plan.transfers[t]);
+    if (s < c.plan.steps.size()) run_step(m, c, c.plan.steps[s], target);
+  }
   std::vector<Floats> out;
   for (int o : g.outputs) {
     const ir::PlanTensor& t = find(o, ir::TensorKind::output);
@@ -89,15 +131,12 @@ inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph
   return out;
 }
 
-// Compiles, runs and compares with `want`, the graph's values; returns the plan.
-inline ir::Plan check_on(const hwdesc::Target& target, const ir::Graph& g,
-                         const std::vector<Floats>& inputs,
+// Runs and compares with `want`, the graph's values.
+inline void expect_right(const hwdesc::Target& target, const ir::Graph& g,
+                         const compiler::Compiled& c, const std::vector<Floats>& inputs,
                          const std::vector<std::vector<double>>& want) {
-  const auto c = compiler::compile(g, target, {});
-  EXPECT_TRUE(c.ok()) << render(c.diags());
-  if (!c.ok()) return {};
-  EXPECT_EQ(render(ir::verify(c->plan)), "");
-  const std::vector<Floats> got = run_plan(*c, g, target, inputs);
+  EXPECT_EQ(render(ir::verify(c.plan)), "");
+  const std::vector<Floats> got = run_plan(c, g, target, inputs);
   for (size_t o = 0; o < got.size(); ++o) {
     const std::vector<double>& w = want[static_cast<size_t>(g.outputs[o])];
     double worst = 0;
@@ -107,6 +146,17 @@ inline ir::Plan check_on(const hwdesc::Target& target, const ir::Graph& g,
     }
     EXPECT_LT(worst, 2e-5) << target.profile.name << "\n" << ir::print_graph(g);
   }
+}
+
+// Compiles, runs and compares; returns the plan.
+inline ir::Plan check_on(const hwdesc::Target& target, const ir::Graph& g,
+                         const std::vector<Floats>& inputs,
+                         const std::vector<std::vector<double>>& want,
+                         const compiler::Options& options = one_by_one()) {
+  const auto c = compiler::compile(g, target, options);
+  EXPECT_TRUE(c.ok()) << render(c.diags());
+  if (!c.ok()) return {};
+  expect_right(target, g, *c, inputs, want);
   return c->plan;
 }
 

@@ -3,7 +3,8 @@
 // first choice; where lanes are threads, every second one is a random program of a few waves. They
 // run on poisoned and guarded buffers, and are compared with the float64 reference:
 //   |y - ref| <= 4 K eps sum |a||b| + u |ref| + s     (K terms, eps of f32; u, s of a stored type)
-// Then 150 scans, scatters and sorts, within 1e-4 of what they hold.
+// Then 150 scans, scatters, sorts and tuple reductions, within 1e-4 of what they hold; statistics
+// of softmax and of variances over rows with masks, infinities and NaN.
 //
 // The same operators in other types: every tensor in f16, in bf16, in 8 bits, each in a type of its
 // own, and over whole numbers, alone and beside f32. Sums of these are equal. Rounded ones lie
@@ -16,6 +17,7 @@
 #include <limits>
 #include <span>
 
+#include "compiler/passes/join_statistics.h"
 #include "compiler/search/construct.h"
 #include "ir/computed_type.h"
 #include "ir/element.h"
@@ -26,7 +28,7 @@
 namespace assay::test {
 namespace {
 
-constexpr int kOperators = 600, kKinds = 150;
+constexpr int kOperators = 600, kKinds = 150, kStatistics = 24;
 constexpr int kTyped = 300;     // of each kind of types
 constexpr int kTypedEvery = 6;  // unless ASSAY_TEST_EVERY says otherwise
 
@@ -65,7 +67,7 @@ hwdesc::Target small_target(const hwdesc::Target& through, int width, int units)
   return {small_cpu(width, units).profile, through.api, through.dialect};
 }
 
-// A scan, a scatter or a sort; every second one is a random program.
+// Of another kind than expressions; every second one is a random program.
 Case make_kind_case(int i, const hwdesc::Target& through) {
   std::seed_seq seed{2027, i};
   std::mt19937 rng(seed);
@@ -83,6 +85,57 @@ Case make_kind_case(int i, const hwdesc::Target& through) {
   }
   c.program.name = "kind_" + std::to_string(i);
   c.inputs = random_inputs(c.program.graph, rng);
+  return c;
+}
+
+// Rows of 21: numbers, and in some of them what is special.
+std::vector<float> special_rows(std::mt19937& rng, int64_t rows) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const float specials[] = {-kInf, kInf, std::numeric_limits<float>::quiet_NaN(), 1e4F, -30, 0};
+  std::vector<float> out;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float special = specials[rng() % std::size(specials)];
+    const uint32_t share = std::vector{0U, 1U, 3U, 100U}[rng() % 4];  // of 100 terms
+    for (int j = 0; j < 21; ++j)
+      out.push_back(rng() % 100 < share * (share == 3 ? 20 : 1)
+                        ? special
+                        : std::uniform_real_distribution<float>(-9, 9)(rng));
+  }
+  return out;
+}
+
+// The largest and the sum of exponentials, or mean and variance, joined: a random program.
+Case make_statistics_case(int i, const hwdesc::Target& through) {
+  std::seed_seq seed{2028, i};
+  std::mt19937 rng(seed);
+  const int threads = hwdesc::threads_of(through);
+  const hwdesc::Target target = small_target(through, threads > 1 ? threads : 8, 2);
+  const std::string type = i % 3 == 0 ? "f32" : i % 3 == 1 ? "f16" : "bf16";
+  const std::string first =
+                        i % 2 == 0 ? R"(combine: max, body: "x[i, j]")" : R"(body: "x[i, j] / 21")",
+                    second = i % 2 == 0 ? "exp(x[i, j] - m[i])"
+                                        : "(x[i, j] - m[i]) * (x[i, j] - m[i]) / 21",
+                    axes = "axes: {i: 37, j: 21}, ";
+  const Result<ir::Graph> g = ir::parse_graph(
+      "schema: assay/graph/1\nname: g\ninputs: {x: " + type +
+          " 37x21}\nnodes:\n  - {out: \"m[i]\", " + axes + first + "}\n  - {out: \"s[i]\", " +
+          axes + "body: \"" + second +
+          "\"}\n  - {out: \"y[i]\", axes: {i: 37}, body: \"m[i] + s[i]\"}\noutputs: [y]\n",
+      "g.yaml");
+  if (!g.ok()) throw std::runtime_error(render(g.diags()));
+  compiler::Problem problem;
+  problem.graph = compiler::join_statistics(*g, [](const auto&, const auto&) { return true; });
+  problem.graph.nodes.resize(1);
+  problem.graph.outputs = {problem.graph.nodes[0].output};
+  for (const ir::Tensor& t : problem.graph.tensors)
+    problem.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  problem.packable.assign(problem.graph.tensors.size(), false);
+  Case c;
+  c.program = random_program(problem, target, rng);
+  c.program.name = "statistics_" + std::to_string(i);
+  c.inputs = {special_rows(rng, 37)};
+  for (float& x : c.inputs[0])
+    x = static_cast<float>(ir::rounded(c.program.graph.tensors[0].dtype, static_cast<double>(x)));
   return c;
 }
 
@@ -143,12 +196,13 @@ void check_kind(const Case& c, const std::vector<double>& got) {
   const auto o = static_cast<size_t>(c.program.graph.outputs[0]);
   const auto want = reference(c.program.graph, c.inputs, false)[o];
   int wrong = 0;
-  each_element(
-      c.program.layouts[o], c.program.graph.tensors[o].shape, [&](size_t logical, size_t at) {
-        const double found = got[at], expected = want[logical];
-        if (found != expected && !(std::abs(found - expected) <= 1e-4 * (1 + std::abs(expected))))
-          ++wrong;
-      });
+  each_element(c.program.layouts[o], c.program.graph.tensors[o].shape,
+               [&](size_t logical, size_t at) {
+                 const double found = got[at], expected = want[logical];
+                 const bool same = found == expected || (std::isnan(found) && std::isnan(expected));
+                 if (!same && !(std::abs(found - expected) <= 1e-4 * (1 + std::abs(expected))))
+                   ++wrong;
+               });
   EXPECT_EQ(wrong, 0) << describe(c);
 }
 
@@ -248,6 +302,10 @@ TEST(RandomOperators, AreRightInMachineCode) {
 }
 
 TEST(RandomKinds, AreRightInMachineCode) { run_cases(kKinds, tested_every(), make_kind_case); }
+
+TEST(Statistics, AreRightInMachineCode) {
+  run_cases(kStatistics, tested_every() > 1 ? 2 : 1, make_statistics_case);
+}
 
 void run_typed(const Types& type) {
   const int every = std::getenv("ASSAY_TEST_EVERY") == nullptr ? kTypedEvery : tested_every();

@@ -25,7 +25,7 @@ compiler::Problem random_problem(std::mt19937& rng, int width);
 // Operands of i8, u8 and i32, `mixed`: some of f32; what stays in registers is i32 where it can be.
 void give_whole_types(ir::Graph& g, std::mt19937& rng, bool mixed);
 
-// The same of a scan, a scatter or a sort.
+// The same of a scan, a scatter, a sort or a tuple reduction.
 compiler::Problem random_kind_problem(std::mt19937& rng);
 
 // Values for the graph's inputs in order. Positions in tables of up to 37: most inside, some

@@ -1,5 +1,7 @@
 #include "tests/lower/random_chain.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <random>
 #include <string>
 #include <utility>
@@ -101,7 +103,121 @@ class RandomChain {
   int last_ = -1;
 };
 
+class RandomImages {
+ public:
+  explicit RandomImages(uint32_t seed) : rng_(seed) {
+    g_.name = "images";
+    channels_ = pick({1, 3, 8, 16});
+    height_ = pick({1, 5, 7, 12, 16});
+    width_ = pick({1, 4, 9, 16});
+    g_.inputs.push_back(tensor(shape()));
+    last_ = g_.inputs[0];
+  }
+
+  ir::Graph make(int nodes) {
+    while (static_cast<int>(g_.nodes.size()) < nodes) add_one();
+    g_.outputs = {last_};
+    return g_;
+  }
+
+ private:
+  int64_t pick(std::vector<int64_t> of) { return of[rng_() % of.size()]; }
+  std::vector<int64_t> shape() const { return {1, channels_, height_, width_}; }
+  int tensor(std::vector<int64_t> of) {
+    g_.tensors.push_back(
+        {"t" + std::to_string(g_.tensors.size()), ir::DType::f32, std::move(of), -1});
+    return static_cast<int>(g_.tensors.size()) - 1;
+  }
+  int weights(std::vector<int64_t> of) {
+    const int t = tensor(std::move(of));
+    ir::Constant c;
+    std::uniform_real_distribution<float> d(-1, 1);
+    for (int64_t i = 0; i < ir::elements(g_.tensors[static_cast<size_t>(t)]); ++i) {
+      const float v = d(rng_);
+      const auto* bytes = reinterpret_cast<const std::byte*>(&v);
+      c.bytes.insert(c.bytes.end(), bytes, bytes + sizeof v);
+    }
+    g_.tensors[static_cast<size_t>(t)].constant = static_cast<int>(g_.constants.size());
+    g_.constants.push_back(std::move(c));
+    return t;
+  }
+
+  void add_node(const char* op, std::vector<ir::Axis> axes, std::vector<ir::Read> reads,
+                ir::Scalar body, ir::Combiner combine = ir::Combiner::none) {
+    ir::Node n;
+    n.name = op + std::to_string(g_.nodes.size());
+    n.op = op;
+    n.axes = std::move(axes);
+    n.reads = std::move(reads);
+    n.body = std::move(body);
+    n.combine = combine;
+    n.output = tensor(shape());
+    g_.nodes.push_back(std::move(n));
+    last_ = g_.nodes.back().output;
+  }
+
+  static ir::Read here(int tensor) {
+    return {tensor, {ir::variable(0), ir::variable(1), ir::variable(2), ir::variable(3)}};
+  }
+
+  void add_one() {
+    const int from = last_;
+    const auto axes = [&](int64_t channels, int64_t height, int64_t width) {
+      return std::vector<ir::Axis>{{"n", 1}, {"c", channels}, {"y", height}, {"x", width}};
+    };
+    const auto kind = rng_() % 6;
+    if (kind == 4)
+      return add_node("tanh", axes(channels_, height_, width_), {here(from)},
+                      ir::apply(ir::ScalarOp::tanh, {ir::read(0)}));
+    if (kind == 5) {
+      std::vector<int> alike;
+      for (const ir::Node& n : g_.nodes)
+        if (g_.tensors[static_cast<size_t>(n.output)].shape == shape()) alike.push_back(n.output);
+      if (alike.empty()) return;
+      return add_node("add", axes(channels_, height_, width_),
+                      {here(from), here(alike[rng_() % alike.size()])},
+                      ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)}));
+    }
+    const int64_t high = std::min<int64_t>(pick({1, 2, 3}), height_),
+                  wide = std::min<int64_t>(pick({1, 3}), width_), step = pick({1, 1, 2}),
+                  pad_y = high == 3 ? pick({0, 1}) : 0, pad_x = wide == 3 ? pick({0, 1}) : 0;
+    const int64_t inputs = channels_;
+    height_ = (height_ + 2 * pad_y - high) / step + 1;
+    width_ = (width_ + 2 * pad_x - wide) / step + 1;
+    const bool products = kind < 2;
+    if (products) channels_ = pick({1, 5, 8, 16});
+    std::vector<ir::Axis> all = axes(channels_, height_, width_);
+    if (products) all.push_back({"k", inputs});
+    const int r = static_cast<int>(all.size()), s = r + 1;
+    all.push_back({"r", high});
+    all.push_back({"s", wide});
+    ir::Read image{from,
+                   {ir::variable(0), ir::variable(products ? 4 : 1),
+                    ir::variable(2, step) + ir::variable(r) + -pad_y,
+                    ir::variable(3, step) + ir::variable(s) + -pad_x}};
+    image.guarded = pad_y > 0 || pad_x > 0;
+    if (kind == 3) {
+      image.fill = ir::identity_of(ir::Combiner::max);
+      return add_node("maxpool", std::move(all), {image}, ir::read(0), ir::Combiner::max);
+    }
+    const ir::Index c = ir::variable(1);
+    ir::Read filter = products ? ir::Read{weights({channels_, inputs, high, wide}),
+                                          {c, ir::variable(4), ir::variable(r), ir::variable(s)}}
+                               : ir::Read{weights({channels_, high, wide}),
+                                          {c, ir::variable(r), ir::variable(s)}};
+    add_node(products ? "conv" : "depthwise", std::move(all), {image, std::move(filter)},
+             ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::Combiner::sum);
+  }
+
+  std::mt19937 rng_;
+  ir::Graph g_;
+  int64_t channels_ = 1, height_ = 1, width_ = 1;
+  int last_ = -1;
+};
+
 }  // namespace
+
+ir::Graph random_images(uint32_t seed, int nodes) { return RandomImages(seed).make(nodes); }
 
 ir::Graph random_chain(uint32_t seed, int nodes) { return RandomChain(seed).make(nodes); }
 

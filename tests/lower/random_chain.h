@@ -12,4 +12,8 @@ namespace assay::test {
 // and ones.
 ir::Graph random_chain(uint32_t seed, int nodes);
 
+// Windows over images: convolutions, also of each channel alone, with steps and padding, the
+// largest of a window, functions of elements, and sums with an earlier image of the same shape.
+ir::Graph random_images(uint32_t seed, int nodes);
+
 }  // namespace assay::test

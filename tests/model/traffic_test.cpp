@@ -48,6 +48,27 @@ vector: {axis: c, width: 4}
   EXPECT_LT(t.unprefetched, 0.2 * t.streams[0].read / 64);
 }
 
+// Each read of a tensor touches what it reads: one element of each row, beside the rows.
+TEST(Traffic, ASecondReadOfATensorTouchesItsOwnPositions) {
+  const ir::Program p = parsed(R"yaml(schema: assay/program/1
+name: minus_first
+graph:
+  name: minus_first
+  inputs: {x: f32 64x1024}
+  nodes:
+    - {op: sub, out: "y[i, j]", axes: {i: 64, j: 1024}, body: "x[i, j] - x[i, 0]"}
+  outputs: [y]
+tiles:
+  - {memory: l2, extent: {i: 64, j: 1024}, order: [i]}
+  - {memory: registers, extent: {i: 1, j: 4}, order: [i, j]}
+vector: {axis: j, width: 4}
+)yaml");
+  const model::LevelTraffic t =
+      model::traffic(p, model::streams_of(p), machine(small_cpu(4, 1)), {}).back();
+  EXPECT_EQ(t.streams[0].read, 64 * 1024 * 4);
+  EXPECT_LE(t.streams[1].read, 64 * 64);
+}
+
 // Four interleaved rows in each of 12 matrices at a stride of 32 KiB: 48 lines in four of 64 sets,
 // each of which takes 12 serially. A core looks further ahead than 48 lines.
 TEST(Traffic, ConflictsOfRowsOfManyMatricesAreSerialised) {

@@ -49,7 +49,7 @@ double far_bytes_of_steps(const ir::Program& p, const model::Machine& m) {
 }
 
 TEST(EstimateGroup, WhatStaysNearIsNotMoved) {
-  for (const char* name : {"matmul-chain", "attention", "depthwise-pointwise"}) {
+  for (const char* name : {"matmul-chain", "attention", "depthwise-pointwise", "halo"}) {
     const ir::Program p = example(name);
     const model::Machine m = machine(2);
     const model::Estimate e = simulator::estimate(p, m, {}, simulator::separate_ranges(p));
@@ -64,7 +64,7 @@ TEST(EstimateGroup, WhatStaysNearIsNotMoved) {
 }
 
 TEST(EstimateGroup, TheTreeAddsUp) {
-  for (const char* name : {"matmul-chain", "attention", "depthwise-pointwise"}) {
+  for (const char* name : {"matmul-chain", "attention", "depthwise-pointwise", "halo"}) {
     const ir::Program p = example(name);
     const model::Estimate e = simulator::estimate(p, machine(2), {}, simulator::separate_ranges(p));
     EXPECT_NEAR(model::time_of(e.tree) / e.seconds, 1, 1e-9) << name;

@@ -52,6 +52,7 @@ class CheckSteps : public testing::Test {
   CheckSteps() {
     CompileOptions compile;
     compile.build = false;
+    compile.fuse = compiler::Fuse::elementwise;  // two steps
     compile.cache_dir = options_.cache_dir = scratch_.at("cache");
     options_.repeat = 1;
     options_.patience = 0;

@@ -1,0 +1,190 @@
+#include "compiler/search/propagate.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "ir/producers.h"
+#include "ir/windows.h"
+
+namespace assay::compiler {
+
+namespace {
+
+size_t at(int i) { return static_cast<size_t>(i); }
+
+class Propagation {  // invariant: refers to the graphs of one compilation, which outlive it
+ public:
+  Propagation(const TileGraphs& graphs, const std::vector<Problem>& problems,
+              const std::vector<int>& all, const std::vector<int64_t>& group)
+      : graphs_(graphs), all_(all), axes_(all.size()) {
+    for (const int i : all) {
+      out_.problems.push_back(problems[at(i)]);
+      out_.tensors.push_back(graphs.parts[at(i)].chain.tensors);
+    }
+    for (size_t k = 0; k + 1 < all.size(); ++k) made_.insert(output_of(k));
+    const ir::Node& last = out_.problems.back().graph.nodes[0];
+    for (size_t a = 0; a < group.size(); ++a)
+      groups_.push_back((last.axes[a].extent + group[a] - 1) / group[a]);
+    out_.problems.back().group = group;
+    for (size_t a = 0; a < last.axes.size(); ++a)
+      axes_.back().push_back(static_cast<int>(a) <
+                                         ir::spatial_count(out_.problems.back().graph, last) &&
+                                     groups_[a] > 1
+                                 ? static_cast<int>(a)
+                                 : -1);
+  }
+
+  Propagated run() {
+    for (size_t k = all_.size(); k-- > 0 && out_.why.empty();) {
+      if (k + 1 < all_.size()) make(k);
+      if (out_.why.empty()) need(k);
+    }
+    for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k) read(k);
+    for (const auto& [tensor, windows] : windows_) keep(tensor, windows);
+    for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k) out_.times.push_back(times(k));
+    for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k)
+      for (size_t t = 0; t < out_.tensors[k].size(); ++t)
+        if (const auto kept = out_.kept.find(out_.tensors[k][t]); kept != out_.kept.end())
+          out_.problems[k].layouts[t] = kept->second.layout;
+    return std::move(out_);
+  }
+
+ private:
+  int output_of(size_t k) const {
+    const ChainGraph& c = graphs_.parts[at(all_[k])].chain;
+    return c.tensors[at(c.graph.outputs[0])];
+  }
+  const std::string& name(size_t k) const { return graphs_.parts[at(all_[k])].name; }
+  const std::vector<int64_t>& shape_of(int tensor) const {
+    return graphs_.laid.graph.tensors[at(tensor)].shape;
+  }
+
+  ir::Program member(size_t k) const {
+    ir::Program p;
+    p.name = name(k);
+    p.graph = out_.problems[k].graph;
+    p.tiles.push_back({"", out_.problems[k].group, {}});
+    return p;
+  }
+
+  // The part makes what later ones need.
+  void make(size_t k) {
+    const auto needed = windows_.find(output_of(k));
+    if (needed == windows_.end()) {
+      out_.why = name(k) + " is read by no later part";
+      return;
+    }
+    const ir::Windows& w = needed->second;
+    const std::vector<int64_t>& shape = shape_of(needed->first);
+    Problem& own = out_.problems[k];
+    if (!ir::are_tiles(w, shape)) {
+      Result<ir::Graph> made = ir::making_windows(std::move(own.graph), w);
+      if (!made) {
+        out_.why = made.diags()[0].message;
+        return;
+      }
+      own.graph = std::move(*made);
+      for (size_t t = own.layouts.size(); t < own.graph.tensors.size(); ++t) {
+        own.layouts.push_back(ir::row_major(static_cast<int>(own.graph.tensors[t].shape.size())));
+        own.packable.push_back(false);
+        out_.tensors[k].push_back(-1);
+      }
+    }
+    const ir::Node& anchor = own.graph.nodes[0];
+    axes_[k].assign(anchor.axes.size(), -1);
+    own.group.clear();
+    for (const ir::Axis& a : anchor.axes) own.group.push_back(a.extent);
+    const ir::WindowDims dims = ir::dims_of(w, shape);
+    for (size_t d = 0; d < w.dims.size(); ++d) {
+      if (w.dims[d].axis < 0) continue;
+      const auto a = at(dims.groups[d] >= 0 ? dims.groups[d] : dims.positions[d]);
+      axes_[k][a] = w.dims[d].axis;
+      own.group[a] = dims.groups[d] >= 0 ? 1 : std::min(w.dims[d].extent, own.group[a]);
+    }
+  }
+
+  // What the part reads of what earlier ones make.
+  void need(size_t k) {
+    const ir::Program p = member(k);
+    for (size_t t = 0; t < out_.tensors[k].size() && out_.why.empty(); ++t) {
+      const int tensor = out_.tensors[k][t];
+      if (!made_.contains(tensor) || tensor == output_of(k)) continue;
+      const ir::Layout& layout = graphs_.laid.layouts[at(tensor)];
+      const size_t rank = shape_of(tensor).size();
+      const std::unique_ptr<bool[]> padded = std::make_unique<bool[]>(rank);
+      for (size_t d = 0; d < rank; ++d)
+        padded[d] = ir::pad_of(layout, static_cast<int>(d)) != ir::Pad{};
+      Result<ir::Windows> w =
+          ir::needed_windows(p, axes_[k], {padded.get(), rank}, static_cast<int>(t));
+      if (w && !w->dims.empty()) {
+        const auto [known, fresh] = windows_.emplace(tensor, *w);
+        if (!fresh) {
+          w = ir::joined(known->second, *w, p.graph.tensors[t].name);
+          if (w) known->second = *w;
+        }
+      }
+      if (!w) out_.why = w.diags()[0].message;
+    }
+  }
+
+  // Windows that overlap, and groups with whose tiles the part's own do not move.
+  double times(size_t k) const {
+    const ir::Node& first = graphs_.parts[at(all_[k])].chain.graph.nodes[0];
+    double out = ir::points_of(out_.problems[k].graph.nodes[0]) / ir::points_of(first);
+    for (int a = 0; a < static_cast<int>(groups_.size()); ++a)
+      if (std::find(axes_[k].begin(), axes_[k].end(), a) == axes_[k].end())
+        out *= static_cast<double>(groups_[at(a)]);
+    return out;
+  }
+
+  void read(size_t k) {
+    for (size_t t = 0; t < out_.tensors[k].size(); ++t) {
+      const int tensor = out_.tensors[k][t];
+      const auto w = windows_.find(tensor);
+      if (w == windows_.end() || tensor == output_of(k) ||
+          ir::are_tiles(w->second, shape_of(tensor)))
+        continue;
+      ir::read_windows(out_.problems[k].graph, static_cast<int>(t), w->second, axes_[k],
+                       out_.problems[k].group);
+    }
+  }
+
+  void keep(int tensor, const ir::Windows& w) {
+    const std::vector<int64_t>& shape = shape_of(tensor);
+    const ir::WindowDims dims = ir::dims_of(w, shape);
+    ir::NeededTile tile(dims.shape.size());
+    for (size_t d = 0; d < w.dims.size(); ++d) {
+      const auto p = at(dims.positions[d]);
+      tile[p] = {-1, dims.shape[p]};
+      if (dims.groups[d] >= 0)
+        tile[at(dims.groups[d])] = {w.dims[d].axis, 1};
+      else if (w.dims[d].axis >= 0)
+        tile[p] = {w.dims[d].axis, w.dims[d].extent};
+    }
+    Kept& kept = out_.kept[tensor];
+    kept.shape = dims.shape;
+    kept.layout = ir::tile_layout(ir::window_layout(graphs_.laid.layouts[at(tensor)], w, shape),
+                                  tile, dims.shape);
+    kept.bytes = ir::physical_elements(kept.layout, kept.shape) *
+                 ir::bytes_of(graphs_.laid.graph.tensors[at(tensor)].dtype);
+  }
+
+  const TileGraphs& graphs_;
+  const std::vector<int>& all_;
+  std::vector<int64_t> groups_;         // per axis of the last part's anchor
+  std::vector<std::vector<int>> axes_;  // per part and axis of its anchor, as ir::group_axes
+  std::set<int> made_;                  // tensors of the graph
+  std::map<int, ir::Windows> windows_;  // by tensor of the graph
+  Propagated out_;
+};
+
+}  // namespace
+
+Propagated propagate(const TileGraphs& graphs, const std::vector<Problem>& problems,
+                     const std::vector<int>& all, const std::vector<int64_t>& group) {
+  return Propagation(graphs, problems, all, group).run();
+}
+
+}  // namespace assay::compiler
