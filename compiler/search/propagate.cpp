@@ -86,11 +86,13 @@ class Propagation {  // invariant: refers to the graphs of one compilation, whic
         return;
       }
       own.graph = std::move(*made);
-      for (size_t t = own.layouts.size(); t < own.graph.tensors.size(); ++t) {
-        own.layouts.push_back(ir::row_major(static_cast<int>(own.graph.tensors[t].shape.size())));
-        own.packable.push_back(false);
-        out_.tensors[k].push_back(-1);
-      }
+      own.layouts.resize(own.graph.tensors.size());
+      own.packable.resize(own.graph.tensors.size(), false);
+      out_.tensors[k].resize(own.graph.tensors.size(), -1);
+      for (int t = 0; t < static_cast<int>(own.layouts.size()); ++t)  // in registers
+        if (ir::producer_of(own.graph, t) >= 0 && t != own.graph.outputs[0])
+          own.layouts[at(t)] =
+              ir::row_major(static_cast<int>(own.graph.tensors[at(t)].shape.size()));
     }
     const ir::Node& anchor = own.graph.nodes[0];
     axes_[k].assign(anchor.axes.size(), -1);
