@@ -47,7 +47,7 @@ const std::string& name_of(const Graph& g, int tensor) {
 }  // namespace
 
 Result<NeededTile> needed_tile(const Program& member, std::span<const int> axes, int tensor) {
-  const Result<Windows> windows = needed_windows(member, axes, {}, tensor);
+  const Result<Windows> windows = needed_windows(member, axes, tensor);
   if (!windows) return windows.diags();
   const Tensor& t = member.graph.tensors[static_cast<size_t>(tensor)];
   NeededTile out;

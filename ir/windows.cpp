@@ -104,8 +104,8 @@ Result<Windows> joined(const Windows& a, const Windows& b, const std::string& te
   return out;
 }
 
-Result<Windows> needed_windows(const Program& member, std::span<const int> axes,
-                               std::span<const bool> padded, int tensor) {
+Result<Windows> needed_windows(const Program& member, std::span<const int> axes, int tensor,
+                               const Layout& stored) {
   std::optional<Windows> out;
   const Tensor& t = member.graph.tensors[static_cast<size_t>(tensor)];
   for (const Node& node : member.graph.nodes)
@@ -116,7 +116,7 @@ Result<Windows> needed_windows(const Program& member, std::span<const int> axes,
       Windows own;
       own.fill = r.fill;
       for (size_t d = 0; d < r.index.size(); ++d) {
-        const bool with_outside = r.guarded && d < padded.size() && padded[d];
+        const bool with_outside = r.guarded && pad_of(stored, static_cast<int>(d)) != Pad{};
         const Result<Window> w =
             needed_window(member, node, axes, r.index[d], t.shape[d], with_outside, t.name);
         if (!w) return w.diags();

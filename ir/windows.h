@@ -37,11 +37,11 @@ bool is_tile(const Window& w, int64_t size);
 bool are_tiles(const Windows& w, std::span<const int64_t> shape);
 
 // What a program reads of a tensor in one group; no dimensions: nothing. `axes`: per axis of its
-// anchor the axis of the whole that its group tiles move with, or -1. `padded`: per dimension,
-// whether reads outside of the tensor are to be in the window; empty: none. Errors: gaps between
-// windows, positions known only at run time, reads that fill differently.
-Result<Windows> needed_windows(const Program& member, std::span<const int> axes,
-                               std::span<const bool> padded, int tensor);
+// anchor the axis of the whole that its group tiles move with, or -1. `stored`: along
+// dimensions with padding there, what is read outside of the tensor is in the window, too. Errors:
+// gaps between windows, positions known only at run time, reads that fill differently.
+Result<Windows> needed_windows(const Program& member, std::span<const int> axes, int tensor,
+                               const Layout& stored = {});
 
 // Of two readers. Errors: they move with other groups, or fill differently.
 Result<Windows> joined(const Windows& a, const Windows& b, const std::string& tensor);

@@ -188,11 +188,7 @@ GroupPrograms::Members GroupPrograms::members_for(const std::vector<int>& all,
     if (machine_.simt) {
       for (const int t : tiles.tensors[k]) own.on_chip.on_chip.push_back(tiles.kept.contains(t));
       own.on_chip.scratch_bytes = bytes;
-      own.on_chip.repeats = groups_of(all.back(), tiles.problems.back().group);
-      const std::vector<ir::Axis>& axes = own.graph.nodes[0].axes;
-      for (size_t a = 0; a < axes.size(); ++a)
-        own.on_chip.repeats /=
-            static_cast<double>((axes[a].extent + own.group[a] - 1) / own.group[a]);
+      own.on_chip.repeats = tiles.repeats[k];
     }
     const Member& made = construct_member(own);
     if (!made.program) {

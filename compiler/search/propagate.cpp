@@ -1,7 +1,6 @@
 #include "compiler/search/propagate.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -43,7 +42,10 @@ class Propagation {  // invariant: refers to the graphs of one compilation, whic
     }
     for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k) read(k);
     for (const auto& [tensor, windows] : windows_) keep(tensor, windows);
-    for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k) out_.times.push_back(times(k));
+    for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k) {
+      out_.repeats.push_back(repeats(k));
+      out_.times.push_back(times(k));
+    }
     for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k)
       for (size_t t = 0; t < out_.tensors[k].size(); ++t)
         if (const auto kept = out_.kept.find(out_.tensors[k][t]); kept != out_.kept.end())
@@ -114,12 +116,7 @@ class Propagation {  // invariant: refers to the graphs of one compilation, whic
       const int tensor = out_.tensors[k][t];
       if (!made_.contains(tensor) || tensor == output_of(k)) continue;
       const ir::Layout& layout = graphs_.laid.layouts[at(tensor)];
-      const size_t rank = shape_of(tensor).size();
-      const std::unique_ptr<bool[]> padded = std::make_unique<bool[]>(rank);
-      for (size_t d = 0; d < rank; ++d)
-        padded[d] = ir::pad_of(layout, static_cast<int>(d)) != ir::Pad{};
-      Result<ir::Windows> w =
-          ir::needed_windows(p, axes_[k], {padded.get(), rank}, static_cast<int>(t));
+      Result<ir::Windows> w = ir::needed_windows(p, axes_[k], static_cast<int>(t), layout);
       if (w && !w->dims.empty()) {
         const auto [known, fresh] = windows_.emplace(tensor, *w);
         if (!fresh) {
@@ -131,14 +128,19 @@ class Propagation {  // invariant: refers to the graphs of one compilation, whic
     }
   }
 
-  // Windows that overlap, and groups with whose tiles the part's own do not move.
-  double times(size_t k) const {
-    const ir::Node& first = graphs_.parts[at(all_[k])].chain.graph.nodes[0];
-    double out = ir::points_of(out_.problems[k].graph.nodes[0]) / ir::points_of(first);
+  // Groups with whose tiles the part's own do not move: each computes them again.
+  double repeats(size_t k) const {
+    double out = 1;
     for (int a = 0; a < static_cast<int>(groups_.size()); ++a)
       if (std::find(axes_[k].begin(), axes_[k].end(), a) == axes_[k].end())
         out *= static_cast<double>(groups_[at(a)]);
     return out;
+  }
+
+  // What windows share is computed twice as well.
+  double times(size_t k) const {
+    const ir::Node& first = graphs_.parts[at(all_[k])].chain.graph.nodes[0];
+    return repeats(k) * ir::points_of(out_.problems[k].graph.nodes[0]) / ir::points_of(first);
   }
 
   void read(size_t k) {

@@ -23,9 +23,10 @@ struct Propagated {
   // -1: it passes them in a register.
   std::vector<Problem> problems;
   std::vector<std::vector<int>> tensors;
-  std::vector<double> times;  // per tile-graph, how often groups compute each of its terms
-  std::map<int, Kept> kept;   // by tensor of the graph
-  std::string why;            // no tiles follow
+  // Per tile-graph, how many groups compute each of its tiles, and each of its terms.
+  std::vector<double> repeats, times;
+  std::map<int, Kept> kept;  // by tensor of the graph
+  std::string why;           // no tiles follow
 };
 
 // `all`: tile-graphs in the order in which they run; `problems`: of all tile-graphs, with the

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 
 #include "tests/compiler/graph_builder.h"
@@ -13,68 +12,18 @@
 namespace assay::test {
 namespace {
 
-class Branches {
- public:
-  explicit Branches(uint32_t seed) : rng_(seed) {}
+struct Branches : Builder {
+  std::mt19937 rng;
+  explicit Branches(uint32_t seed) : rng(seed) {}
 
-  int tensor(std::vector<int64_t> shape) {
-    g.tensors.push_back(
-        {"t" + std::to_string(g.tensors.size()), ir::DType::f32, std::move(shape), -1});
-    return static_cast<int>(g.tensors.size()) - 1;
-  }
-  int input(std::vector<int64_t> shape) {
-    g.inputs.push_back(tensor(std::move(shape)));
-    return g.inputs.back();
-  }
-  int constant(std::vector<int64_t> shape) {
-    const int t = tensor(std::move(shape));
-    const Floats v = random_floats(rng_, ir::elements(g.tensors[static_cast<size_t>(t)]));
-    ir::Constant c;
-    c.bytes.resize(v.size() * sizeof(float));
-    std::memcpy(c.bytes.data(), v.data(), c.bytes.size());
-    g.tensors[static_cast<size_t>(t)].constant = static_cast<int>(g.constants.size());
-    g.constants.push_back(std::move(c));
-    return t;
-  }
-  int node(const char* op, std::vector<ir::Axis> axes, std::vector<ir::Read> reads, ir::Scalar body,
-           std::vector<int64_t> shape, ir::Combiner combine = ir::Combiner::none) {
-    ir::Node n;
-    n.name = op + std::to_string(g.nodes.size());
-    n.op = op;
-    n.axes = std::move(axes);
-    n.reads = std::move(reads);
-    n.body = std::move(body);
-    n.combine = combine;
-    n.output = tensor(std::move(shape));
-    g.nodes.push_back(n);
-    return n.output;
-  }
   // x[m, k] w[k, n], by its output.
-  int product(int x, int64_t wide) {
-    const std::vector<int64_t>& s = g.tensors[static_cast<size_t>(x)].shape;
-    const int64_t rows = s[0], deep = s[1];
-    const ir::Index m = ir::variable(0), n = ir::variable(1), k = ir::variable(2);
-    const int w = constant({deep, wide});
-    return node("matmul", {{"m", rows}, {"n", wide}, {"k", deep}}, {{x, {m, k}}, {w, {k, n}}},
-                ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), {rows, wide},
-                ir::Combiner::sum);
-  }
+  int product(int x, int64_t wide) { return matmul(x, weights({shape(x)[1], wide}, rng)); }
   int biased(int x) {
-    const std::vector<int64_t> s = g.tensors[static_cast<size_t>(x)].shape;
-    const ir::Index m = ir::variable(0), n = ir::variable(1);
-    return node("add", {{"m", s[0]}, {"n", s[1]}}, {{x, {m, n}}, {constant({s[1]}), {n}}},
-                ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)}), s);
+    const Shape to = shape(x);
+    return node("add", to, {}, {at(x, own(2)), at(weights({to[1]}, rng), {ir::variable(1)})},
+                ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)}));
   }
-  int tanh(int x) {
-    const std::vector<int64_t> s = g.tensors[static_cast<size_t>(x)].shape;
-    return node("tanh", {{"m", s[0]}, {"n", s[1]}}, {{x, {ir::variable(0), ir::variable(1)}}},
-                ir::apply(ir::ScalarOp::tanh, {ir::read(0)}), s);
-  }
-
-  ir::Graph g;
-
- private:
-  std::mt19937 rng_;
+  int tanh(int x) { return unary(ir::ScalarOp::tanh, x); }
 };
 
 ir::Graph merged(const ir::Graph& g) {

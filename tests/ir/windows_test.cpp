@@ -43,7 +43,7 @@ Program reader(int64_t rows, int64_t outputs) {
 
 TEST(Windows, OfStepsAndPadding) {
   const std::vector<int> axes{0, -1};
-  const Result<Windows> w = needed_windows(reader(19, 10), axes, {}, 0);
+  const Result<Windows> w = needed_windows(reader(19, 10), axes, 0);
   ASSERT_TRUE(w.ok());
   ASSERT_EQ(w->dims.size(), 1U);
   EXPECT_EQ(w->dims[0], (Window{0, -1, 9, 8, 3}));
@@ -69,10 +69,10 @@ TEST(Windows, GapsAndTwoAxesAreRefused) {
   p.graph.nodes[0].axes[1].extent = 1;
   p.tiles[0].extent[1] = 1;
   p.tiles[0].extent[0] = 1;
-  EXPECT_FALSE(needed_windows(p, std::vector<int>{0, -1}, {}, 0).ok()) << "gaps of one";
+  EXPECT_FALSE(needed_windows(p, std::vector<int>{0, -1}, 0).ok()) << "gaps of one";
   p = reader(19, 10);
   p.tiles[0].extent = {4, 1};
-  EXPECT_FALSE(needed_windows(p, std::vector<int>{0, 1}, {}, 0).ok()) << "moves with two axes";
+  EXPECT_FALSE(needed_windows(p, std::vector<int>{0, 1}, 0).ok()) << "moves with two axes";
 }
 
 // x = h + 1 for all of x; y reads windows of it. Windows made and read give what the tensor gave.
@@ -90,8 +90,9 @@ TEST(Windows, MadeAndReadTheyGiveTheSame) {
     whole.nodes[0].name = "made";
     const std::vector<int> axes{outputs > 4 ? 0 : -1, -1};
     p.tiles[0].extent[0] = std::min<int64_t>(4, outputs);
-    const bool padded[] = {true};
-    const Result<Windows> w = needed_windows(p, axes, padded, 0);
+    Layout padded = row_major(1);
+    padded.pad = {{1, 1}};
+    const Result<Windows> w = needed_windows(p, axes, 0, padded);
     ASSERT_TRUE(w.ok()) << rows;
     Graph producer;
     producer.tensors = {{"h", DType::f32, {rows}, -1}, {"x", DType::f32, {rows}, -1}};
