@@ -278,8 +278,11 @@ void print(Printer& p, const ir::Keep& s) {
              .text);
 }
 
-void print(Printer& p, const ir::Barrier&) {
-  p.line(p.spell("barrier", {{"lanes", {std::to_string(p.threads * p.kernel.waves)}}}).text);
+void print(Printer& p, const ir::Barrier& s) {
+  const bool global = s.global && p.has("barrier_global");
+  p.line(p.spell(global ? "barrier_global" : "barrier",
+                 {{"lanes", {std::to_string(p.threads * p.kernel.waves)}}})
+             .text);
 }
 
 // Lane by lane, in order.

@@ -82,6 +82,12 @@ std::string kind_of(const ir::Buffer& b) {
   return b.written ? "out" : "in";
 }
 
+// The name of one of its spellings; what is read back is spelled as any output by default.
+std::string spelling_of(const Printer& p, const std::string& prefix, const ir::Buffer& b) {
+  const std::string read_back = prefix + "read_back";
+  return b.read_back && p.has(read_back) ? read_back : prefix + kind_of(b);
+}
+
 // Languages without pointers: buffers are declared at file scope and are no parameters of the body.
 FrameText text_of_blocks(Printer& p) {
   FrameText f;
@@ -89,8 +95,7 @@ FrameText text_of_blocks(Printer& p) {
   for (size_t i = 0; i < p.kernel.buffers.size(); ++i) {
     const ir::Buffer& b = p.kernel.buffers[i];
     const bool scratch = b.scope == ir::Scope::scratch;
-    const std::string kind = kind_of(b);
-    f.declarations += p.spell("parameter_" + kind,
+    f.declarations += p.spell(spelling_of(p, "parameter_", b),
                               {{"scalar", {memory_name(p, static_cast<int>(i))}},
                                {"name", {p.buffer_names[i]}},
                                {"position", {std::to_string(position)}},
@@ -123,10 +128,11 @@ FrameText text_of(Printer& p, Frame frame) {
         {"offset", {std::to_string(offset)}}};
     if (const std::string declared = "declaration_" + kind; p.has(declared))
       f.declarations += p.spell(declared, fillings).text;
-    f.parameters += p.spell("parameter_" + kind, fillings).text + ", ";
+    f.parameters += p.spell(spelling_of(p, "parameter_", b), fillings).text + ", ";
     f.names += p.buffer_names[i] + ", ";
-    const std::string own = "entry_parameter_" + kind;
-    const std::string parameter = p.spell(p.has(own) ? own : "parameter_" + kind, fillings).text;
+    const std::string entry = spelling_of(p, "entry_parameter_", b);
+    const std::string parameter =
+        p.spell(p.has(entry) ? entry : spelling_of(p, "parameter_", b), fillings).text;
     if (!parameter.empty()) f.entry_parameters += parameter + ", ";  // group memory may have none
     f.arguments += p.spell(argument + kind, fillings).text + ", ";
     if (scratch)

@@ -78,6 +78,9 @@ constexpr SpellingRow kRows[] = {
     // With `parameters: blocks` these are declarations at file scope; the body has no arguments.
     {"parameter_in", {"scalar", "name", "position"}},
     {"parameter_out", {"scalar", "name", "position"}},
+    // Written, and read by other threads of the group; default: as any output.
+    {"parameter_read_back", {"scalar", "name", "position"}, kOptional},
+    {"entry_parameter_read_back", {"scalar", "name"}, kOptional},
     {"parameter_scratch", {"scalar", "name", "elements"}},
     {"parameter_group", {"name"}},
     {"entry_parameter_in", {"scalar", "name"}, kOptional},  // default: as the body's
@@ -93,6 +96,8 @@ constexpr SpellingRow kRows[] = {
     {"entry_simt", {"name", "body", "entry_parameters", "arguments", "lanes"}, kOptional},
     {"parameter_lane", {"name"}, kOptional},
     {"barrier", {"lanes"}, kOptional},
+    // Stores to global buffers are visible as well; default: barrier.
+    {"barrier_global", {"lanes"}, kOptional},
     // One kernel that executes a sequence of launches, and its case for one launch's groups.
     {"sequence", {"name", "cases"}, kOptional},
     {"sequence_case", {"number", "body", "arguments"}, kOptional},

@@ -1,12 +1,14 @@
 #include "compiler/compile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "compiler/passes/block_softmax.h"
 #include "compiler/passes/canonicalise.h"
 #include "compiler/passes/channels_last.h"
 #include "compiler/passes/choose_layouts.h"
@@ -26,6 +28,7 @@
 #include "compiler/plan_builder.h"
 #include "compiler/search/connect.h"
 #include "compiler/search/construct_all.h"
+#include "compiler/search/group_programs.h"
 #include "compiler/search/rewrite_cost.h"
 #include "compiler/stream/stream.h"
 
@@ -72,10 +75,34 @@ ir::Graph rewritten(ir::Graph graph, int64_t block, const Options& options, cons
   return drop_unread(std::move(graph));
 }
 
+// Blocks that fit beside each other into a unit's own memory, with the rows of a group; and as many
+// as give each unit a group.
+BlockCounts block_counts(const model::Machine& m) {
+  return [&m](int64_t rows, int64_t length) {
+    constexpr double kRows = 64, kFloat = 4;  // rows of a group, bytes of a term
+    const double groups = std::ceil(static_cast<double>(rows) / kRows);
+    std::vector<int64_t> out;
+    const auto offer = [&](const std::function<bool(double blocks)>& enough) {
+      int64_t blocks = 1;
+      while (!enough(static_cast<double>(blocks)) && length % (2 * blocks) == 0 &&
+             length / (2 * blocks) >= m.native_width)
+        blocks *= 2;
+      if (blocks > 1 && std::find(out.begin(), out.end(), blocks) == out.end())
+        out.push_back(blocks);
+    };
+    if (const double near = near_bytes(m); near > 0)
+      offer([&](double blocks) {
+        return kRows * static_cast<double>(length) / blocks * kFloat <= near / 2;
+      });
+    offer([&](double blocks) { return groups * blocks >= m.units; });
+    return out;
+  };
+}
+
 // The compiler: its passes in order. `out` is null where the tile-graphs alone are wanted.
-// `joins`: asks which statistics are joined; null: none are.
+// `planned`: compares plans of parts; null: no pass asks for it.
 Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Machine& m,
-                 const Options& options, const FasterGraph* joins, TileGraphs& graphs,
+                 const Options& options, const FasterGraph* planned, TileGraphs& graphs,
                  Compiled* out) {
   const bool free_io = free_layouts(graph);
   RewriteCost cost(target, m);
@@ -85,9 +112,10 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
   const int64_t block = block_of(m);
   const Faster faster = [&](const LaidOut& a, const LaidOut& b) { return gains.faster(a, b); };
   graph = rewritten(std::move(graph), block, options, faster);
-  if (joins) {
+  if (planned) graph = block_softmax(std::move(graph), block_counts(m), *planned);
+  if (planned && !m.simt) {  // what threads that share a row wait for is not in the estimate yet
     const size_t before = graph.nodes.size();
-    graph = join_statistics(std::move(graph), *joins);
+    graph = join_statistics(std::move(graph), *planned);
     if (graph.nodes.size() < before) graph = fuse_elementwise(std::move(graph));
   }
 
@@ -212,9 +240,8 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
     Compiled out;
     PlannedParts parts(target, *machine, o);
     const FasterGraph faster = parts.faster();
-    // What threads that share a row wait for each other is not in the estimate yet.
-    const FasterGraph* joins = o.fuse == Fuse::all && !machine->simt ? &faster : nullptr;
-    if (Diags diags = run_passes(g, target, *machine, o, joins, graphs, &out); !diags.empty())
+    const FasterGraph* planned = o.fuse == Fuse::all ? &faster : nullptr;
+    if (Diags diags = run_passes(g, target, *machine, o, planned, graphs, &out); !diags.empty())
       return diags;
     return out;
   };

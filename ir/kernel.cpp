@@ -61,7 +61,7 @@ struct Lister {
   }
   void list(const Prefetch& s) { line(fmt::format("prefetch {}[{}]", buffer(s.id), at(s.index))); }
   void list(const Keep& s) { line(fmt::format("keep {}", reg(s.reg))); }
-  void list(const Barrier&) { line("barrier"); }
+  void list(const Barrier& s) { line(s.global ? "barrier of global stores" : "barrier"); }
   void list(const DeviceBarrier& s) {
     line(fmt::format("barrier of all groups at {}[{}] until {}, looks {}", buffer(s.id),
                      at(s.index), value(s.all), reg(s.looks)));
@@ -217,7 +217,10 @@ std::string print_kernel(const Kernel& k) {
                        b.by_lane                   ? "scratch by lane"
                        : b.scope == Scope::scratch ? "scratch"
                                                    : "buffer",
-                       b.name, name_of(b.dtype), b.elements, b.written ? " written" : ""));
+                       b.name, name_of(b.dtype), b.elements,
+                       b.read_back ? " written and read back"
+                       : b.written ? " written"
+                                   : ""));
   for (const MatrixInstruction& i : k.instructions) l.line("instruction " + print(i));
   --l.depth;
   l.block(k.body);

@@ -40,6 +40,7 @@ struct Buffer {
   int64_t elements = 0;
   Scope scope = Scope::global;
   bool written = false;        // global: is it stored to
+  bool read_back = false;      // written: groups also read what their other threads stored
   bool by_lane = false;        // scratch: lanes use only what they stored themselves
   Space space = Space::plain;  // global
   int texel = 1;               // image: 1, 2 or 4 numbers
@@ -229,6 +230,7 @@ struct Keep {  // marks the value as used, so that the compiler computes it here
 };
 
 struct Barrier {  // of all lanes and waves of the group; makes their stores to scratch visible
+  bool global = false;  // and those to global buffers
   bool operator==(const Barrier&) const = default;
 };
 

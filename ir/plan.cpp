@@ -82,6 +82,15 @@ struct PlanVerifier {
 
 }  // namespace
 
+std::span<const int> written_by(const Plan& p, const Step& s) {
+  const size_t n = p.programs[static_cast<size_t>(s.program)].graph.outputs.size();
+  return std::span(s.arguments).last(n);
+}
+
+std::span<const int> read_by(const Plan& p, const Step& s) {
+  return std::span(s.arguments).first(s.arguments.size() - written_by(p, s).size());
+}
+
 Diags verify(const Plan& p) {
   PlanVerifier v{p, {}};
   for (const Program& program : p.programs) {

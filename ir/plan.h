@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +83,11 @@ struct Plan {
   int64_t host_weights_bytes = 0;  // of constants in host memory, behind the device's weights
   bool operator==(const Plan&) const = default;
 };
+
+// The last of a step's arguments: tensors that it writes. Those before are what it reads. Pre: the
+// plan verifies.
+std::span<const int> written_by(const Plan& p, const Step& s);
+std::span<const int> read_by(const Plan& p, const Step& s);
 
 // Transfers before step `step`, as a range of positions [first, second).
 std::pair<size_t, size_t> transfers_before(const Plan& p, size_t step);

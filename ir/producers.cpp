@@ -14,16 +14,24 @@ int passed_tensor(const Producer& producer) {
   return t < producer.tensors.size() ? producer.tensors[t] : -1;
 }
 
-bool is_passed(const Program& p, int tensor) {
+bool is_made(const Program& p, int tensor) {
   return std::any_of(p.producers.begin(), p.producers.end(),
                      [&](const Producer& r) { return passed_tensor(r) == tensor; });
 }
+
+bool is_stored(const Program& p, int tensor) {
+  const std::vector<int>& all = p.graph.outputs;
+  return std::find(all.begin(), all.end(), tensor) != all.end() && is_made(p, tensor);
+}
+
+bool is_passed(const Program& p, int tensor) { return is_made(p, tensor) && !is_stored(p, tensor); }
 
 std::vector<Member> members_of(const Program& p) {
   std::vector<Member> out;
   for (const Producer& r : p.producers) out.push_back({r.program, r.tensors});
   Member last{p, {}};
   last.program.producers.clear();
+  last.program.graph.outputs.resize(1);
   for (int t = 0; t < static_cast<int>(p.graph.tensors.size()); ++t) {
     const bool touched = producer_of(p.graph, t) >= 0 || !consumers_of(p.graph, t).empty();
     last.tensors.push_back(touched ? t : -1);
@@ -191,15 +199,41 @@ struct Faults {
     if (producer_of(p.graph, made) >= 0) fail("two programs make " + name);
     for (size_t j = 0; j < i; ++j)
       if (passed_tensor(p.producers[j]) == made) fail("two programs make " + name);
-    if (is_padded(p.layouts[t])) fail(name + " is kept on the chip, and its layout has padding");
+    const bool stored = is_stored(p, made);
+    if (!stored && is_padded(p.layouts[t]))
+      fail(name + " is kept on the chip, and its layout has padding");
     const Program& own = p.producers[i].program;
     for (size_t d = 0; d < p.graph.tensors[t].shape.size(); ++d) {
       const int64_t size = p.graph.tensors[t].shape[d], tile = own.tiles[0].extent[d],
                     period = period_of(p.layouts[t], d, size);
-      if (period < size && (tile == size || period % tile != 0))
+      if (stored && period < size)
+        fail(name + ": it is an output, and its layout holds " + std::to_string(period) + " of " +
+             std::to_string(size) + " along dimension " + std::to_string(d));
+      else if (period < size && (tile == size || period % tile != 0))
         fail(name + ": its layout holds " + std::to_string(period) + " along dimension " +
              std::to_string(d) + ", where a group makes tiles of " + std::to_string(tile));
     }
+  }
+
+  void check_outputs() {
+    for (size_t i = 1; i < p.graph.outputs.size(); ++i) {
+      const auto at = p.graph.outputs.begin() + static_cast<ptrdiff_t>(i);
+      const std::string& name = p.graph.tensors[static_cast<size_t>(*at)].name;
+      if (std::find(p.graph.outputs.begin(), at, *at) != at) fail(name + " is an output twice");
+      if (!is_made(p, *at))
+        fail("output " + name + " is not what the last node or a producer computes");
+    }
+  }
+
+  // Each group stores a tile of its own.
+  void check_stored(size_t i, const std::vector<int>& axes) {
+    const int made = passed_tensor(p.producers[i]);
+    if (!is_stored(p, made)) return;
+    for (const int a : axes_of_groups(p))
+      if (a >= 0 && std::find(axes.begin(), axes.end(), a) == axes.end())
+        fail(p.graph.tensors[static_cast<size_t>(made)].name +
+             " is an output, and the groups along axis " +
+             p.graph.nodes[0].axes[static_cast<size_t>(a)].name + " would store the same of it");
   }
 };
 
@@ -214,10 +248,14 @@ Diags producer_faults(const Program& p) {
     f.check_tensors(r);
   }
   if (!f.diags.empty()) return f.diags;
+  f.check_outputs();
   for (size_t i = 0; i < p.producers.size(); ++i) f.check_place(i);
   if (!f.diags.empty()) return f.diags;
-  if (const auto axes = group_axes(p); !axes)
+  const auto axes = group_axes(p);
+  if (!axes)
     for (const Diag& d : axes.diags()) f.diags.push_back(d);
+  else
+    for (size_t i = 0; i < p.producers.size(); ++i) f.check_stored(i, (*axes)[i]);
   return f.diags;
 }
 
@@ -242,7 +280,7 @@ Graph whole_graph(const Program& p) {
     }
   }
   out.nodes.insert(out.nodes.begin(), nodes.begin(), nodes.end());
-  std::erase_if(out.inputs, [&](int t) { return is_passed(p, t); });
+  std::erase_if(out.inputs, [&](int t) { return is_made(p, t); });
   return out;
 }
 

@@ -24,9 +24,14 @@ struct Member {
 };
 std::vector<Member> members_of(const Program& p);
 
-// The tensor of the whole that a producer keeps on the chip; -1: it names none.
+// The tensor of the whole that a producer makes; -1: it names none.
 int passed_tensor(const Producer& producer);
 // Does a producer make it?
+bool is_made(const Program& p, int tensor);
+// Does a producer make it, and is it an output of the step as well? Then it lies in device memory
+// as a whole, and a group reads its own tile of it there.
+bool is_stored(const Program& p, int tensor);
+// Does a producer make it, and does nothing but a tile of it exist?
 bool is_passed(const Program& p, int tensor);
 
 // Of a tensor, the axis of the program's anchor whose group tile says which tile of each dimension
@@ -53,7 +58,7 @@ Result<std::vector<std::vector<int>>> group_axes(const Program& p);
 // the tile. Pre: blocks of the layout divide the tile.
 Layout tile_layout(Layout layout, std::span<const NeededDim> tile, std::span<const int64_t> shape);
 
-// Bytes of the tile that a producer keeps on the chip.
+// Bytes of the tile that a producer keeps on the chip, or of all that it stores.
 int64_t passed_bytes(const Program& p, const Producer& producer);
 
 // All nodes of the tile-graph as one graph. Tensors keep their ids; inputs are those that no

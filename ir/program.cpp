@@ -15,6 +15,7 @@ std::vector<int> arguments_of(const Program& p) {
   std::vector<int> out;
   for (int t = 0; t < static_cast<int>(p.graph.tensors.size()); ++t)
     if (!written.contains(t)) out.push_back(t);
+  out.insert(out.end(), p.graph.outputs.begin() + 1, p.graph.outputs.end());
   out.push_back(p.graph.outputs.at(0));
   return out;
 }
@@ -36,7 +37,8 @@ struct Verifier {
   std::string axis_name(size_t a) const { return p.graph.nodes[0].axes[a].name; }
 
   void check_chain() {
-    if (p.graph.outputs.size() != 1) fail("a program has exactly one output");
+    if (p.graph.outputs.empty() || (p.producers.empty() && p.graph.outputs.size() > 1))
+      fail("a program without producers has exactly one output");
     if (p.layouts.size() != p.graph.tensors.size()) fail("one layout per tensor is needed");
     if (p.edges.size() + 1 != p.graph.nodes.size())
       fail("a chain of n nodes has n-1 inner edges, found " + std::to_string(p.edges.size()));
@@ -48,7 +50,7 @@ struct Verifier {
       if (e.level != "registers")
         fail("edge " + std::to_string(e.producer) + " -> " + std::to_string(e.consumer) +
              ": level '" + e.level + "', where tiles are read in registers only");
-    if (p.graph.outputs.size() == 1 && p.graph.outputs[0] != p.graph.nodes.back().output)
+    if (!p.graph.outputs.empty() && p.graph.outputs[0] != p.graph.nodes.back().output)
       fail("the output is not what the last node computes");
   }
 

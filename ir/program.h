@@ -65,8 +65,8 @@ struct Producer;
 
 struct Program {
   std::string name;
-  // nodes[0] is the anchor; outputs: exactly one. With producers its tensors are also those that
-  // they read, and what they keep on the chip.
+  // nodes[0] is the anchor; the first output is what the last node computes. With producers its
+  // tensors are also those that they read and make. What a producer makes may be an output as well.
   Graph graph;
   std::vector<InnerEdge> edges;  // in topological order
   std::vector<Layout> layouts;   // per tensor of `graph`; inner tensors' are ignored
@@ -88,17 +88,18 @@ struct Program {
   bool operator==(const Program&) const;
 };
 
-// A program of the tile-graph whose output stays on the chip. A group makes the tile of it that
-// later programs of the group read.
+// A program of the tile-graph whose output later programs of the group read. A group makes the tile
+// of it that they read.
 struct Producer {
   Program program;           // without producers of its own
   std::vector<int> tensors;  // per tensor of program.graph, its id in the graph of the whole
-  std::string level;         // memory that holds the tile (profile name)
+  std::string level;         // memory where they find it (profile name)
   bool operator==(const Producer&) const = default;
 };
 inline bool Program::operator==(const Program&) const = default;
 
-// External tensors in the order of kernel arguments: inputs by id, the output last.
+// External tensors in the order of kernel arguments: inputs by id, then what producers store in the
+// order of graph.outputs, the program's own output last.
 std::vector<int> arguments_of(const Program& p);
 
 // How many tiles of level `level` there are along `axis` in the whole iteration space.

@@ -52,6 +52,7 @@ class ProgramReader {  // invariant: axes_ and tensors_ name what p_.graph has
   void check(const yaml::Node& node) {
     Program own = p_;
     own.producers.clear();
+    if (!p_.producers.empty() && !own.graph.outputs.empty()) own.graph.outputs.resize(1);
     for (const Diag& d : verify(own)) r_.fault(node, d.message, d.hint);
     if (const yaml::Node* producers = node.find("producers"); producers && r_.ok())
       for (const Diag& d : producer_faults(p_)) r_.fault(*producers, d.message, d.hint);

@@ -62,6 +62,7 @@ GroupScratch place_scratch(const ir::Program& p,
   std::vector<Array> arrays;
   for (size_t i = 0; i < p.producers.size(); ++i) {
     const int tensor = ir::passed_tensor(p.producers[i]);
+    if (ir::is_stored(p, tensor)) continue;
     arrays.push_back(
         {{p.graph.tensors[static_cast<size_t>(tensor)].dtype, ir::passed_bytes(p, p.producers[i])},
          static_cast<int>(i),

@@ -217,7 +217,10 @@ class Joiner {
     append(out_.body, std::move(part));
   }
 
-  void meet() { append(out_.body, ir::Barrier{}); }
+  // Threads that have run member `number`, whose results others of the group read.
+  void meet(size_t number) {
+    append(out_.body, ir::Barrier{ir::is_stored(p_, ir::passed_tensor(p_.producers[number]))});
+  }
 
   ir::Kernel take() { return std::move(out_); }
 
@@ -233,7 +236,8 @@ class Joiner {
     b.name = t.name;
     b.dtype = t.dtype;
     b.elements = ir::physical_elements(p_.layouts[static_cast<size_t>(tensor)], t.shape);
-    b.written = tensor == p_.graph.outputs[0];
+    b.written = tensor == p_.graph.outputs[0] || ir::is_stored(p_, tensor);
+    b.read_back = ir::is_stored(p_, tensor);
     argument_of_[tensor] = static_cast<int>(out_.buffers.size());
     out_.buffers.push_back(std::move(b));
   }
@@ -275,10 +279,10 @@ class Joiner {
         continue;
       }
       const int tensor = member.tensors[static_cast<size_t>(arguments[b])];
-      const auto made =
-          std::find_if(p_.producers.begin(), p_.producers.end(),
-                       [&](const ir::Producer& r) { return ir::passed_tensor(r) == tensor; });
-      if (made != p_.producers.end()) {
+      if (ir::is_passed(p_, tensor)) {
+        const auto made =
+            std::find_if(p_.producers.begin(), p_.producers.end(),
+                         [&](const ir::Producer& r) { return ir::passed_tensor(r) == tensor; });
         in_scratch(scratch_.tiles[static_cast<size_t>(made - p_.producers.begin())], type);
         continue;
       }
@@ -306,7 +310,7 @@ ir::Kernel join_kernels(const ir::Program& p, std::span<const ir::Kernel> kernel
     const bool last = i + 1 == members.size();
     joined.add(i, kernels[i], members[i],
                last ? ir::variable(0) : group_of(members[i].program, axes[i], tiles, ranges));
-    if (threads && !last) joined.meet();
+    if (threads && !last) joined.meet(i);
   }
   return joined.take();
 }

@@ -34,6 +34,11 @@ void check_passed(const ir::Program& p, const hwdesc::Target& target, Diags& out
       out.push_back(error(p.name + ": " + name + " is kept on the chip in '" + r.level +
                               "', which the profile has not",
                           "one of " + names));
+    } else if (ir::is_stored(p, ir::passed_tensor(r))) {
+      if (hwdesc::is_scratchpad(*level))
+        out.push_back(error(
+            p.name + ": " + name + " is an output of the step, and " + r.level + " is a scratchpad",
+            "a cache, or the memory where tensors lie"));
     } else if (hwdesc::threads_of(target) > 1 && !hwdesc::is_scratchpad(*level)) {
       out.push_back(error(p.name + ": " + name + " is kept on the chip in " + r.level +
                               ", where threads of a group keep tiles in a scratchpad",

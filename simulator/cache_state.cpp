@@ -21,6 +21,13 @@ bool is_written(const ir::Program& p, int tensor) {
                      [&](const ir::Node& n) { return n.output == tensor; });
 }
 
+bool is_looked_up(const ir::Program& p, int tensor) {
+  const auto looks = [&](const ir::Read& r) { return r.tensor == tensor && r.lookup; };
+  return std::any_of(p.graph.nodes.begin(), p.graph.nodes.end(), [&](const ir::Node& n) {
+    return std::any_of(n.reads.begin(), n.reads.end(), looks);
+  });
+}
+
 bool known_place(std::span<const Range> where, size_t tensor) {
   return tensor < where.size() && size_of(where[tensor]) > 0;
 }
@@ -159,7 +166,8 @@ RemoteLines remote_lines(const ir::Program& p, const model::Streams& streams,
                          std::span<const Range> where) {
   RemoteLines out;
   const model::Level* cache = own_cache(m);
-  if (cache == nullptr || m.units <= 1 || before.recent.empty()) return out;
+  // One unit alone may stand for several (a group's), which entries know.
+  if (cache == nullptr || before.recent.empty()) return out;
   const lower::Nest& nest = streams.nest;
   const std::vector<Walk> walks = walks_of(p, streams, m);
   const double units = units_of(p, m);
@@ -274,7 +282,10 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
                 });
     now.reuse_fraction = now.produced ? model::kReusedPart : 0;
     now.missed = reached * (alone ? 1 - kept_of_all : std::max(0.0, 1 - found / whole));
-    cut(before.recent, where[i]);
+    // Who reads few of a tensor's lines does not bring in all of it, nor make it recent. A lookup
+    // may look there again.
+    if (!now.written && !is_looked_up(p, t) && 2 * reached < whole) now.range.end = now.range.begin;
+    if (size_of(now.range) > 0) cut(before.recent, now.range);
     before.recent.insert(before.recent.begin(), now);
   }
   double came = 0;

@@ -62,6 +62,8 @@ struct InGroup {
   std::vector<bool> on_chip = {};  // per tensor of its graph: is its tile in a scratchpad?
   double scratch_bytes = 0;        // that a group holds beside the program's own copies
   double repeats = 1;              // groups that compute each of the program's tiles
+  // Per tensor that the group itself has stored, the part that caches which units share still hold.
+  std::vector<double> held = {};
 };
 
 // A program that shares groups with others, as a launch of its own. Pre: m.simt, no p.threads.

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "ir/producers.h"
 #include "lower/group_scratch.h"
 #include "model/bandwidth.h"
+#include "model/retention.h"
 #include "simulator/complete.h"
 #include "simulator/load_balance.h"
 
@@ -91,6 +93,7 @@ class Group {  // invariant: refers to a program and its operands' storage, whic
     scratch_.resize(p.graph.tensors.size());
     for (size_t i = 0; i < p.producers.size(); ++i) {
       const auto t = static_cast<size_t>(ir::passed_tensor(p.producers[i]));
+      if (ir::is_stored(p, static_cast<int>(t))) continue;
       const int64_t begin = kScratch + scratch.offset(scratch.tiles[i]);
       scratch_[t] = {begin, begin + ir::passed_bytes(p, p.producers[i])};
     }
@@ -175,8 +178,41 @@ std::vector<Range> outside(const ir::Program& p, const ir::Member& member,
   return out;
 }
 
+// What groups that run at once have moved over the boundary to memory that units share since one of
+// their programs stored its tile.
+class StoredTiles {  // invariant: refers to a machine that outlives it
+ public:
+  explicit StoredTiles(const model::Machine& m) : machine_(m) {}
+
+  void add(int stored, const model::Estimate& e) {
+    double moved = 0;
+    for (const model::LevelUse& u : e.levels)
+      if (u.shared) {
+        moved = (u.read_bytes + u.written_bytes) / std::max(1.0, e.rounds);
+        break;
+      }
+    for (auto& [tensor, since] : since_) since += moved;
+    if (stored >= 0) since_[stored] = moved;
+  }
+
+  // The part of a tile that the last cache still holds.
+  double held(int tensor) const {
+    const auto since = since_.find(tensor);
+    if (since == since_.end() || machine_.levels.size() < 2) return 0;
+    const model::Level& last = machine_.levels[machine_.levels.size() - 2];
+    return last.shared && !last.is_scratchpad
+               ? model::hit_fraction(last, since->second / last.instances, last.end)
+               : 0;
+  }
+
+ private:
+  const model::Machine& machine_;
+  std::map<int, double> since_;  // bytes, by tensor
+};
+
 // Of a chip whose lanes are threads: each program's part of one launch. Tiles lie in the
-// scratchpad; a unit holds as many groups as the scratch of all programs leaves room for.
+// scratchpad; a unit holds as many groups as the scratch of all programs leaves room for. What a
+// group stores is in the last cache as long as groups beside it leave it there.
 model::Estimate launches(const ir::Program& p, const model::Machine& m, const CacheState& before,
                          std::span<const Range> where, TermDetail detail) {
   model::Machine inside = m;
@@ -186,11 +222,15 @@ model::Estimate launches(const ir::Program& p, const model::Machine& m, const Ca
   const auto scratch_bytes = static_cast<double>(lower::place_scratch(p, scratch).bytes);
   model::Estimate out;
   std::vector<model::Part> parts;
+  StoredTiles stored(m);
   for (size_t i = 0; i < members.size(); ++i) {
     const bool last = i + 1 == members.size();
     const std::vector<Range> own = outside(p, members[i], where);
     InGroup group;
-    for (const int t : members[i].tensors) group.on_chip.push_back(ir::is_passed(p, t));
+    for (const int t : members[i].tensors) {
+      group.on_chip.push_back(ir::is_passed(p, t));
+      group.held.push_back(stored.held(t));
+    }
     group.scratch_bytes = scratch_bytes;
     for (const lower::ScratchArray& a : scratch[i])
       group.scratch_bytes -= static_cast<double>(a.bytes);
@@ -199,6 +239,8 @@ model::Estimate launches(const ir::Program& p, const model::Machine& m, const Ca
     const model::Estimate e =
         estimate_member(members[i].program, last ? m : inside, before, own, group, detail);
     add(out, e, 1, 1);
+    const int made = last ? -1 : ir::passed_tensor(p.producers[i]);
+    stored.add(ir::is_stored(p, made) ? made : -1, e);
     out.groups = e.groups;
     out.rounds = e.rounds;
     out.balance = e.balance;

@@ -84,9 +84,12 @@ class LaunchEstimate {
   model::CachedFractions found(const model::Streams& streams, const CacheState& before,
                                std::span<const Range> where) const {
     model::CachedFractions held = cached_fractions(p_, streams, m_, before, where);
-    for (std::vector<double>& tensor : held)
-      for (size_t l = 0; l < std::min(tensor.size(), m_.levels.size()); ++l)
-        if (!m_.levels[l].shared) tensor[l] = 0;
+    for (size_t t = 0; t < held.size(); ++t)
+      for (size_t l = 0; l < std::min(held[t].size(), m_.levels.size()); ++l)
+        if (!m_.levels[l].shared)
+          held[t][l] = 0;
+        else if (t < group_.held.size())
+          held[t][l] = std::max(held[t][l], group_.held[t]);
     return held;
   }
 

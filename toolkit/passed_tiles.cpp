@@ -28,6 +28,13 @@ std::vector<std::string> passed_tiles(const ir::Program& p) {
   for (const ir::Producer& r : p.producers) {
     const int t = ir::passed_tensor(r);
     const ir::Tensor& tensor = p.graph.tensors[static_cast<size_t>(t)];
+    if (ir::is_stored(p, t)) {
+      out.push_back(fmt::format(
+          "{} {} ({}): {} B are written, and each group reads its tile of them back from {}",
+          r.program.graph.nodes.back().op, fmt::join(tensor.shape, "x"), tensor.name,
+          ir::elements(tensor) * ir::bytes_of(tensor.dtype), r.level));
+      continue;
+    }
     std::string again;
     double stored = static_cast<double>(ir::elements(tensor) * ir::bytes_of(tensor.dtype));
     for (const ir::Overlap& o : ir::overlaps_of(r.program)) {

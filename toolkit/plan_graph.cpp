@@ -59,9 +59,10 @@ class Drawer {  // invariant: refers to a plan and memories that outlive it
     for (const ir::Member& m : ir::members_of(p)) {
       last = add_member(whole, m);
       const int made = m.tensors[static_cast<size_t>(m.program.graph.outputs[0])];
-      if (ir::is_passed(p, made)) whole.made[made] = last;
+      if (ir::is_made(p, made)) whole.made[made] = last;
+      if (const auto stored = whole.arguments.find(made); stored != whole.arguments.end())
+        writers_[s.arguments[stored->second]].push_back(last);
     }
-    writers_[s.arguments.back()].push_back(last);
   }
 
   // Returns the node of its output.
@@ -130,9 +131,10 @@ bool is_chain(const ir::Plan& plan, const Repeats& r) {
     bool reads = false;
     for (int i = 0; i < r.period; ++i)
       for (int j = 0; j < r.period; ++j) {
-        const std::vector<int>& read = step(k, i).arguments;
-        reads = reads || std::find(read.begin(), read.end() - 1, step(k - 1, j).arguments.back()) !=
-                             read.end() - 1;
+        for (const int made : ir::written_by(plan, step(k - 1, j))) {
+          const std::span<const int> read = ir::read_by(plan, step(k, i));
+          reads = reads || std::find(read.begin(), read.end(), made) != read.end();
+        }
       }
     if (!reads) return false;
   }

@@ -30,8 +30,8 @@ std::vector<int> colours_of(size_t steps) {
   return out;
 }
 
-const std::string& output_of(const ir::Plan& plan, const ir::Step& s) {
-  return plan.tensors[static_cast<size_t>(s.arguments.back())].name;
+const std::string& name_of(const ir::Plan& plan, int tensor) {
+  return plan.tensors[static_cast<size_t>(tensor)].name;
 }
 
 // The colour of the later plan's step that computes the same: it makes this tensor, or keeps it on
@@ -40,18 +40,19 @@ std::vector<int> colours_by(const ir::Plan& before, const ir::Plan& after,
                             const std::vector<int>& colours) {
   std::map<std::string, int> by_output;
   for (size_t s = 0; s < after.steps.size(); ++s)
-    by_output[output_of(after, after.steps[s])] = colours[s];
+    for (const int made : ir::written_by(after, after.steps[s]))
+      by_output[name_of(after, made)] = colours[s];
   std::vector<int> out(before.steps.size(), 0);
   for (size_t s = before.steps.size(); s-- > 0;) {
     const int made = before.steps[s].arguments.back();
-    const auto known = by_output.find(output_of(before, before.steps[s]));
+    const auto known = by_output.find(name_of(before, made));
     if (known != by_output.end()) {
       out[s] = known->second;
       continue;
     }
     for (size_t reader = s + 1; reader < before.steps.size(); ++reader) {
-      const std::vector<int>& read = before.steps[reader].arguments;
-      if (std::find(read.begin(), read.end() - 1, made) == read.end() - 1) continue;
+      const std::span<const int> read = ir::read_by(before, before.steps[reader]);
+      if (std::find(read.begin(), read.end(), made) == read.end()) continue;
       out[s] = out[reader];
       break;
     }

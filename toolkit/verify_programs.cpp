@@ -1,5 +1,6 @@
 #include "toolkit/verify_programs.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/producers.h"
@@ -16,7 +17,9 @@ namespace {
 ir::Graph open_graph(const ir::Program& p) {
   ir::Graph g = ir::whole_graph(p);
   g.inputs = ir::arguments_of(p);
-  g.inputs.pop_back();  // the output comes last
+  g.inputs.resize(g.inputs.size() -
+                  g.outputs.size());  // outputs come last, the program's own behind
+  std::rotate(g.outputs.begin(), g.outputs.begin() + 1, g.outputs.end());
   g.constants.clear();
   for (ir::Tensor& t : g.tensors) t.constant = -1;
   return g;
@@ -45,24 +48,24 @@ struct Operands {
     return {};
   }
 
-  std::vector<float> output() const {
-    const int id = program.graph.outputs[0];
+  // The argument of this number.
+  std::vector<float> output(size_t argument, int id) const {
     const ir::Tensor& t = program.graph.tensors[static_cast<size_t>(id)];
     const ir::Layout& layout = program.layouts[static_cast<size_t>(id)];
     std::vector<std::byte> raw(
         static_cast<size_t>(ir::physical_elements(layout, t.shape) * ir::bytes_of(t.dtype)));
-    module.read(launch.arguments.back(), raw);
+    module.read(launch.arguments[argument], raw);
     return floats_from_bytes(t.dtype, unpack(raw, ir::bytes_of(t.dtype), t.shape, layout));
   }
 };
 
-Result<Verdict> judge(const ir::Graph& graph, const Values& inputs, std::vector<float> found) {
+Result<Verdict> judge(const ir::Graph& graph, const Values& inputs,
+                      std::vector<std::vector<float>> found) {
   Result<std::vector<std::vector<double>>> all = ir::evaluate(graph, inputs);
   if (!all) return all.diags();
   const Result<std::vector<std::vector<double>>> bound = bounds_of(graph, inputs);
   if (!bound) return bound.diags();
-  Verdict v = compare({std::move(found)}, outputs_of(graph, std::move(*all)), *bound,
-                      whole_model_limit(graph));
+  Verdict v = compare(found, outputs_of(graph, std::move(*all)), *bound, whole_model_limit(graph));
   v.against = "float64 evaluation";
   return v;
 }
@@ -76,11 +79,16 @@ Result<Verdict> verify_one(const ir::Program& p, int kernel, runtime::Module& mo
     const Diags failed = operands.add(graph.inputs[i], &inputs[i]);
     if (!failed.empty()) return failed;
   }
-  const Diags failed = operands.add(graph.outputs[0], nullptr);
-  if (!failed.empty()) return failed;
+  for (const int output : graph.outputs) {
+    const Diags failed = operands.add(output, nullptr);
+    if (!failed.empty()) return failed;
+  }
   const auto ran = module.run(std::span(&operands.launch, 1), {1, 0, cancel});
   if (!ran) return ran.diags();
-  return judge(graph, inputs, operands.output());
+  std::vector<std::vector<float>> found;
+  for (size_t i = 0; i < graph.outputs.size(); ++i)
+    found.push_back(operands.output(inputs.size() + i, graph.outputs[i]));
+  return judge(graph, inputs, std::move(found));
 }
 
 Result<Placement> placed(const Bundle& bundle, const RunOptions& options) {
@@ -97,13 +105,16 @@ Result<Verdict> check_step(const Bundle& bundle, const Placement& placement, siz
   const auto tensor = [&](size_t argument) -> const ir::PlanTensor& {
     return bundle.plan.tensors[static_cast<size_t>(s.arguments[argument])];
   };
+  const ir::Graph graph = open_graph(bundle.plan.programs[static_cast<size_t>(s.program)]);
   Values inputs;
-  for (size_t i = 0; i + 1 < s.arguments.size(); ++i)
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
     inputs.push_back(read_tensor(placement, tensor(i)));
   const auto ran = placement.module->run(std::span(&placement.launches[step], 1), {1, 0, cancel});
   if (!ran) return ran.diags();
-  return judge(open_graph(bundle.plan.programs[static_cast<size_t>(s.program)]), inputs,
-               read_tensor(placement, tensor(s.arguments.size() - 1)));
+  std::vector<std::vector<float>> found;
+  for (size_t i = inputs.size(); i < s.arguments.size(); ++i)
+    found.push_back(read_tensor(placement, tensor(i)));
+  return judge(graph, inputs, std::move(found));
 }
 
 }  // namespace

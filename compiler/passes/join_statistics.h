@@ -11,14 +11,10 @@
 // American Statistician 37, 1983.
 #pragma once
 
-#include <functional>
-
+#include "compiler/passes/part.h"
 #include "ir/graph.h"
 
 namespace assay::compiler {
-
-// Is `then` estimated faster than `now`? Both are parts of the graph that compute the same.
-using FasterGraph = std::function<bool(const ir::Graph& now, const ir::Graph& then)>;
 
 // Joins where `faster` agrees about both reductions and what reads them element by element.
 ir::Graph join_statistics(ir::Graph g, const FasterGraph& faster);

@@ -10,8 +10,9 @@
 #include <set>
 #include <utility>
 
+#include "compiler/search/cover.h"
 #include "compiler/search/group_programs.h"
-#include "compiler/search/storage.h"
+#include "compiler/search/step_costs.h"
 #include "ir/label.h"
 
 namespace assay::compiler {
@@ -20,12 +21,13 @@ namespace {
 
 constexpr double kGain = 0.98;  // of the time as separate steps, below which one step stands
 constexpr size_t kMostParts = 12;
+constexpr double kCounts = 0.02;  // of the plan's time: what could save less is not tried
+constexpr int kBeam = 64;         // choices that are followed at once
 // In a row that are slower than the one before: no others are tried. Of tiles, and of producers
 // that a group takes.
 constexpr int kWorse = 2;
 constexpr double kHopeless =
-    1.3;                    // of the best time so far: smaller tiles of the family are not tried
-constexpr int kPasses = 2;  // of a plan, after which caches are nearly as they stay
+    1.3;  // of the best time so far: smaller tiles of the family are not tried
 
 // Why no step computes some tile-graphs together, or the step.
 struct Together {
@@ -39,11 +41,6 @@ struct Together {
   bool is_possible() const { return program || least > 0; }
 };
 
-// What a step, or several, are expected to take.
-struct Cost {
-  double seconds = 0, shared_bytes = 0;
-};
-
 class Connector {  // invariant: refers to the parts of one compilation, which outlive it
  public:
   Connector(const TileGraphs& graphs, const Programs& programs, const hwdesc::Target& target,
@@ -54,53 +51,70 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
         machine_(machine),
         options_(options),
         made_of_(graphs, programs, target, machine),
-        ranges_(ranges_of(graphs)) {
-    for (int t : graphs.laid.graph.outputs) outputs_.insert(owner(t));
-    for (int i = 0; i < static_cast<int>(parts_.size()); ++i) {
-      for (int t : parts_[static_cast<size_t>(i)].chain.tensors)
-        if (t != made_of_.output_of(i)) readers_[owner(t)].insert(i);
-      groups_.push_back({i});
-      costs_.emplace_back();
-    }
+        steps_(graphs, programs, machine),
+        costs_(graphs.parts.size()) {
     if (options.fuse < Fuse::all) return;
-    find_caches();
-    for (int i = 0; i < static_cast<int>(parts_.size()); ++i) costs_[at(i)] = alone(i);
+    sources_.resize(parts_.size());
+    for (int i = 0; i < static_cast<int>(parts_.size()); ++i)
+      for (const int r : made_of_.readers_of(i)) sources_[at(r)].insert(i);
+    steps_.find_caches();
+    out_.separate = steps_.traffic();
+    for (int i = 0; i < static_cast<int>(parts_.size()); ++i) costs_[at(i)] = steps_.alone(i);
   }
 
+  // First each group takes what it wants before parts of it are taken, from the outputs back. Then
+  // groups that want the same are grown where that could make the plan faster by a share that
+  // counts. The fastest choice of all these stands.
   Result<Connected> run() {
-    // From the outputs back, so that a group takes what it wants before parts of it are taken.
-    for (int last = static_cast<int>(parts_.size()) - 1; options_.fuse >= Fuse::all && last >= 0;
-         --last) {
-      if (groups_[at(last)].empty()) continue;
-      if (options_.cancel != nullptr && *options_.cancel)
-        return error("compilation was interrupted");
-      grow(last);
+    const int parts = static_cast<int>(parts_.size());
+    std::vector<double> bound(parts_.size());
+    for (int last = 0; last < parts; ++last) {
+      sets_.push_back({{last}, options_.fuse == Fuse::always ? 1 : costs_[at(last)].seconds});
+      if (options_.fuse == Fuse::all) bound[at(last)] = made_of_.near_seconds(last);
     }
-    for (int last = 0; last < static_cast<int>(parts_.size()); ++last)
-      if (!groups_[at(last)].empty()) out_.steps.push_back(chosen(last));
+    lines_.resize(sets_.size());
+    for (int last = parts - 1; options_.fuse >= Fuse::all && last >= 0; --last)
+      if (!taken_.contains(last) && !grow(last)) return error("compilation was interrupted");
+    std::vector<int> chosen = best_cover(parts, sets_, bound, kBeam);
+    double total = 0;
+    for (const int s : chosen) total += sets_[at(s)].seconds;
+    for (int last = parts - 1; options_.fuse == Fuse::all && last >= 0; --last) {
+      const double own = costs_[at(last)].seconds - bound[at(last)];
+      if (own + rest_of({last}).gain < kCounts * total) continue;
+      taken_.clear();
+      if (!grow(last)) return error("compilation was interrupted");
+    }
+    chosen = best_cover(parts, sets_, bound, kBeam);
+    std::sort(chosen.begin(), chosen.end(),
+              [&](int x, int y) { return sets_[at(x)].parts.back() < sets_[at(y)].parts.back(); });
+    for (const int s : chosen) add_step(sets_[at(s)].parts, lines_[at(s)]);
     return std::move(out_);
   }
 
  private:
   static size_t at(int i) { return static_cast<size_t>(i); }
-  int owner(int tensor) const { return graphs_.storage[at(tensor)]; }
   bool is_in(int part, const std::vector<int>& group) const {
     return std::find(group.begin(), group.end(), part) != group.end();
   }
 
-  // Steps whose output only this group reads, as it is stored; the nearest first.
+  // Steps whose output this group reads, as it is stored; the nearest first. What others read as
+  // well is stored, and they run after the group.
   std::vector<int> candidates(const std::vector<int>& group) const {
     std::vector<int> out;
     for (int i = group.back() - 1; i >= 0; --i) {
-      if (groups_[at(i)].empty() || is_in(i, group)) continue;
+      if (is_in(i, group) || taken_.contains(i)) continue;
       const int made = made_of_.output_of(i);
-      const auto readers = readers_.find(owner(made));
-      if (outputs_.contains(owner(made)) || readers == readers_.end()) continue;
-      const bool alone = std::all_of(readers->second.begin(), readers->second.end(), [&](int r) {
+      bool reads = false, fits = true;
+      for (const int r : made_of_.readers_of(i)) {
+        if (!is_in(r, group)) {
+          fits = fits && r > group.back();
+          continue;
+        }
         const std::vector<int>& read = parts_[at(r)].chain.tensors;
-        return is_in(r, group) && std::find(read.begin(), read.end(), made) != read.end();
-      });
-      if (alone && group.size() + groups_[at(i)].size() <= kMostParts) out.push_back(i);
+        reads = true;
+        fits = fits && std::find(read.begin(), read.end(), made) != read.end();
+      }
+      if (reads && fits && group.size() < kMostParts) out.push_back(i);
     }
     return out;
   }
@@ -119,9 +133,7 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
   }
 
   void price(Together& t, const std::vector<int>& all) const {
-    const Cost c =
-        cost_of(simulator::estimate(*t.program, machine_, before_[at(all.front())],
-                                    where_of(t.tensors), nullptr, simulator::TermDetail::none));
+    const Cost c = steps_.together(*t.program, all.front(), t.tensors);
     t.seconds = c.seconds;
     t.shared_bytes = c.shared_bytes;
   }
@@ -140,69 +152,115 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
                                          : kAlike * separate.seconds;
   }
 
-  // What one step saves.
-  struct Gain {
-    double seconds = 0, shared_bytes = 0;
+  // What the nearest producers of a group take as steps, and how much of it is more than their
+  // least time.
+  struct Rest {
+    double seconds = 0, gain = 0;
   };
-  // Of gains that the model can not tell from each other, that of more traffic.
-  static bool better(const Gain& a, const std::optional<Gain>& than, double seconds) {
-    if (!than) return true;
-    const double alike = (kAlike - 1) * seconds;
-    return a.seconds > than->seconds + alike ||
-           (a.seconds > than->seconds - alike && a.shared_bytes > than->shared_bytes);
+  Rest rest_of(const std::vector<int>& group) {
+    Rest out;
+    std::set<int> next;
+    const auto add_sources = [&](int part) {
+      for (const int s : sources_[at(part)])
+        if (!is_in(s, group)) next.insert(s);
+    };
+    for (const int part : group) add_sources(part);
+    for (size_t n = 2 * (kMostParts - group.size()); n > 0 && !next.empty(); --n) {
+      const int nearest = *next.rbegin();
+      next.erase(nearest);
+      add_sources(nearest);
+      const double own = costs_[at(nearest)].seconds;
+      out.seconds += own;
+      out.gain += std::max(0.0, own - made_of_.near_seconds(nearest));
+    }
+    return out;
   }
 
+  // A group that takes `least` at least: does no group that holds it pay?
+  bool is_hopeless(const std::vector<int>& group, double least, const Cost& separate) {
+    if (options_.fuse == Fuse::always) return false;
+    const Rest rest = rest_of(group);
+    return least - separate.seconds > rest.gain + (kAlike - 1) * (separate.seconds + rest.seconds);
+  }
+
+  // A group that pays.
+  struct Paying {
+    std::vector<int> parts;
+    double seconds = 0;         // together
+    double gain = 0, less = 0;  // s and bytes of shared memory less than its steps
+    std::vector<size_t> lines;  // how it grew, of what was considered
+  };
+
   // Adds producers one after the other, also where one of them alone does not pay: rows that are
-  // read three times pay once all three readers are there. The best of these groups stands.
-  void grow(int last) {
-    std::vector<int> group = groups_[at(last)], best;
+  // read three times pay once all three readers are there. Groups that pay may be steps. False:
+  // cancelled.
+  bool grow(int last) {
+    std::vector<int> group = {last};
+    std::vector<Paying> paying;
+    std::vector<size_t> lines;
     Cost separate = costs_[at(last)];
-    std::optional<Gain> most;
     std::set<int> refused;
-    std::map<std::vector<int>, size_t> lines;
     double lost = 0;  // s that the group takes more than its steps
     int worse = 0;
     for (bool grown = true; grown && worse < kWorse;) {
       grown = false;
+      if (options_.cancel != nullptr && *options_.cancel) return false;
       for (int producer : candidates(group)) {
         if (refused.contains(producer)) continue;
-        std::vector<int> all = groups_[at(producer)];
-        all.insert(all.end(), group.begin(), group.end());
-        std::sort(all.begin(), all.end());
+        std::vector<int> all = group;
+        all.insert(std::lower_bound(all.begin(), all.end(), producer), producer);
         const Cost own = costs_[at(producer)];
         const Cost both{separate.seconds + own.seconds, separate.shared_bytes + own.shared_bytes};
-        const Together made = together(all, limit_of(both));
-        out_.considered.push_back({parts_[at(last)].name, parts_[at(producer)].name, false,
-                                   made.program ? made.seconds : made.least, both.seconds,
-                                   !made.program && made.least > 0, made.why});
+        Together made = together(all, limit_of(both));
+        const auto [line, fresh] = line_of_.try_emplace(all, out_.considered.size());
+        if (fresh)
+          out_.considered.push_back({parts_[at(last)].name, parts_[at(producer)].name, false,
+                                     made.program ? made.seconds : made.least, both.seconds,
+                                     !made.program && made.least > 0, made.why});
         if (!made.is_possible()) {
           refused.insert(producer);
           continue;
         }
         separate = both;
+        lines.push_back(line->second);
         const double loses = (made.program ? made.seconds : made.least) - separate.seconds;
         worse = loses > std::max(0.0, lost) ? worse + 1 : 0;
         lost = loses;
-        lines[all] = out_.considered.size();
-        const Gain gain{separate.seconds - made.seconds, separate.shared_bytes - made.shared_bytes};
-        if (made.program && (options_.fuse == Fuse::always ||
-                             (pays(made, separate) && better(gain, most, separate.seconds)))) {
-          most = gain;
-          best = all;
-        }
         group = std::move(all);
-        grown = true;
+        grown = made.program || !is_hopeless(group, made.least, separate);
+        if (made.program && (options_.fuse == Fuse::always || pays(made, separate))) {
+          paying.push_back({group, made.seconds, separate.seconds - made.seconds,
+                            separate.shared_bytes - made.shared_bytes, lines});
+          made_[group] = std::move(made);
+        }
         break;
       }
     }
-    if (best.empty()) return;
-    for (const auto& [all, line] : lines)
-      if (all.size() <= best.size()) out_.considered[line - 1].connected = true;
-    for (int i : best) groups_[at(i)].clear();
-    Together made = together(best, std::numeric_limits<double>::infinity());
-    groups_[at(last)] = best;
-    costs_[at(last)] = {made.seconds, made.shared_bytes};
-    made_[last] = std::move(made);
+    offer(paying, separate.seconds);
+    return true;
+  }
+
+  // Groups that pay may be steps; one that pays by its traffic counts as just faster. Of gains that
+  // the model can not tell from each other, that of more traffic counts as the largest.
+  void offer(const std::vector<Paying>& paying, double separate) {
+    const bool always = options_.fuse == Fuse::always;
+    const double alike = (kAlike - 1) * separate;
+    const Paying* best = nullptr;
+    for (const Paying& p : paying)
+      if (best == nullptr || always || p.gain > best->gain + alike ||
+          (p.gain > best->gain - alike && p.less > best->less))
+        best = &p;
+    if (best == nullptr) return;
+    const auto gain_of = [&](const Paying& p) {
+      return std::max(p.gain, (1 - kGain) * (p.seconds + p.gain));
+    };
+    for (const Paying& p : paying) {
+      if (always && &p != best) continue;
+      const double most = &p == best ? gain_of(p) : std::min(gain_of(p), gain_of(*best));
+      sets_.push_back({p.parts, always ? 1 : p.seconds + p.gain - most});
+      lines_.push_back(p.lines);
+    }
+    taken_.insert(best->parts.begin(), best->parts.end());
   }
 
   // Equal groups of equal tile-graphs have equal programs.
@@ -217,52 +275,8 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
             " ";
       key += "\n";
     }
+    for (const int t : made_of_.stored_by(all)) key += std::to_string(number.at(t)) + " ";
     return key;
-  }
-
-  // The caches before each tile-graph where all run one by one, again and again.
-  void find_caches() {
-    before_.resize(parts_.size());
-    simulator::CacheState state;
-    for (int pass = 0; pass < kPasses; ++pass)
-      for (int i = 0; i < static_cast<int>(parts_.size()); ++i) {
-        before_[at(i)] = state;
-        run_one(i, state, pass + 1 == kPasses ? &out_.separate : nullptr);
-      }
-  }
-
-  Cost run_one(int i, simulator::CacheState& state,
-               std::vector<model::LevelUse>* levels = nullptr) const {
-    const ir::Program& p = programs_.chosen[at(i)];
-    const std::vector<simulator::Range> where = where_of(parts_[at(i)].chain.tensors);
-    const model::Estimate e =
-        simulator::estimate(p, machine_, state, where, nullptr, simulator::TermDetail::none);
-    if (levels != nullptr) model::add_levels(*levels, e.levels);
-    state = simulator::after(p, machine_, std::move(state), where);
-    simulator::pass_time(state, e.seconds);
-    return cost_of(e);
-  }
-
-  // Of cores, the middle of the interval in which measured times lie: programs that move much
-  // through memory that they share with co-tenants are more often slower than their estimate than
-  // others.
-  Cost cost_of(const model::Estimate& e) const {
-    Cost out{machine_.simt ? e.seconds : std::sqrt(e.low * e.high), 0};
-    for (const model::LevelUse& u : e.levels)
-      if (u.shared) out.shared_bytes += u.read_bytes + u.written_bytes;
-    return out;
-  }
-
-  // Of a tile-graph as a step of its own.
-  Cost alone(int part) const {
-    simulator::CacheState state = before_[at(part)];
-    return run_one(part, state);
-  }
-
-  std::vector<simulator::Range> where_of(const std::vector<int>& tensors) const {
-    std::vector<simulator::Range> out;
-    for (int t : tensors) out.push_back(t < 0 ? simulator::Range{} : ranges_[at(t)]);
-    return out;
   }
 
   // Of a step that takes less than `limit`.
@@ -308,19 +322,22 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
     }
   }
 
-  Chosen chosen(int last) const {
-    const std::vector<int>& group = groups_[at(last)];
-    const TileGraph& part = parts_[at(last)];
-    Chosen out{part.name, ir::label_of(part.chain.graph, part.name), programs_.chosen[at(last)],
-               part.chain.tensors, group};
-    if (group.size() == 1) return out;
-    out.program = *made_.at(last).program;
-    out.tensors = made_.at(last).tensors;
-    std::string first;
-    for (size_t k = 0; k + 1 < group.size(); ++k)
-      first += parts_[at(group[k])].chain.graph.nodes[0].op + " + ";
-    out.label = first + out.label;
-    return out;
+  // `lines`: how the group grew, of what was considered.
+  void add_step(const std::vector<int>& group, const std::vector<size_t>& lines) {
+    const TileGraph& part = parts_[at(group.back())];
+    Chosen out{part.name, ir::label_of(part.chain.graph, part.name),
+               programs_.chosen[at(group.back())], part.chain.tensors, group};
+    if (group.size() > 1) {
+      const Together& made = made_.at(group);
+      out.program = *made.program;
+      out.tensors = made.tensors;
+      std::string first;
+      for (size_t k = 0; k + 1 < group.size(); ++k)
+        first += parts_[at(group[k])].chain.graph.nodes[0].op + " + ";
+      out.label = first + out.label;
+    }
+    for (const size_t line : lines) out_.considered[line].connected = true;
+    out_.steps.push_back(std::move(out));
   }
 
   const TileGraphs& graphs_;
@@ -329,13 +346,14 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
   const model::Machine& machine_;
   const Options& options_;
   GroupPrograms made_of_;
-  const std::vector<simulator::Range> ranges_;
-  std::set<int> outputs_;                 // owners of the graph's outputs
-  std::map<int, std::set<int>> readers_;  // owner -> parts
-  std::vector<simulator::CacheState> before_;
-  std::vector<std::vector<int>> groups_;   // per part, where it is the last one; else empty
-  std::vector<Cost> costs_;                // of its step
-  std::map<int, Together> made_;           // last part -> its step
+  StepCosts steps_;
+  std::vector<std::set<int>> sources_;          // per part, the parts that make what it reads
+  std::vector<Cost> costs_;                     // per part, as a step of its own
+  std::vector<CoverSet> sets_;                  // that may be steps
+  std::set<int> taken_;                         // parts that groups have taken
+  std::map<std::vector<int>, size_t> line_of_;  // of groups that were considered
+  std::vector<std::vector<size_t>> lines_;      // per set, how it grew
+  std::map<std::vector<int>, Together> made_;
   std::map<std::string, Together> known_;  // by group
   Connected out_;
 };

@@ -24,6 +24,14 @@ bool is_inner(const ChainGraph& chain, int tensor) {
 
 }  // namespace
 
+double near_bytes(const model::Machine& machine) {
+  double out = 0;
+  for (const model::Level& l : machine.levels)
+    if (machine.simt ? l.is_scratchpad : !l.shared && !l.last)
+      out = std::max(out, l.capacity.value);
+  return out;
+}
+
 GroupPrograms::GroupPrograms(const TileGraphs& graphs, const Programs& programs,
                              const hwdesc::Target& target, const model::Machine& machine)
     : graphs_(graphs),
@@ -35,6 +43,18 @@ GroupPrograms::GroupPrograms(const TileGraphs& graphs, const Programs& programs,
       near_seconds_(graphs.parts.size(), 0) {
   constexpr double kFree = 1e6;
   for (const TileGraph& part : parts_) problems_.push_back(problem_of(graphs.laid, part.chain));
+  std::map<int, std::set<int>> readers;  // by what owns the storage
+  const auto owner = [&](int t) { return graphs.storage[at(t)]; };
+  for (int i = 0; i < static_cast<int>(parts_.size()); ++i)
+    for (const int t : parts_[at(i)].chain.tensors)
+      if (t != output_of(i)) readers[owner(t)].insert(i);
+  for (int i = 0; i < static_cast<int>(parts_.size()); ++i) {
+    const int made = owner(output_of(i));
+    readers_.push_back(readers[made]);
+    const std::vector<int>& outputs = graphs.laid.graph.outputs;
+    is_output_.push_back(
+        std::any_of(outputs.begin(), outputs.end(), [&](int t) { return owner(t) == made; }));
+  }
   for (size_t l = 1; l < near_.levels.size(); ++l) {
     model::Level& level = near_.levels[l];
     for (model::Quantity* q :
@@ -67,6 +87,20 @@ double GroupPrograms::least_seconds(const std::vector<int>& all, const Propagate
 int GroupPrograms::output_of(int part) const {
   const ChainGraph& c = parts_[at(part)].chain;
   return c.tensors[at(c.graph.outputs[0])];
+}
+
+const std::set<int>& GroupPrograms::readers_of(int part) const { return readers_[at(part)]; }
+
+std::set<int> GroupPrograms::stored_by(const std::vector<int>& all) const {
+  std::set<int> out;
+  const bool nowhere = machine_.simt && near_bytes(machine_) == 0;
+  for (size_t k = 0; k + 1 < all.size(); ++k) {
+    const std::set<int>& readers = readers_of(all[k]);
+    if (nowhere || is_output_[at(all[k])] ||
+        !std::includes(all.begin(), all.end(), readers.begin(), readers.end()))
+      out.insert(output_of(all[k]));
+  }
+  return out;
 }
 
 // Those of the last part, then of the others what they read and keep on the chip.
@@ -120,18 +154,17 @@ int64_t GroupPrograms::rounded(int64_t t, int64_t extent, int64_t unit) {
   return t < unit ? t : std::min(extent, (t + unit - 1) / unit * unit);
 }
 
-// Bytes that the largest memory of a unit's own surely holds.
-double GroupPrograms::near_bytes() const {
-  double out = 0;
-  for (const model::Level& l : machine_.levels)
-    if (machine_.simt ? l.is_scratchpad : !l.shared && !l.last)
-      out = std::max(out, l.capacity.value);
-  return out;
-}
-
 std::string GroupPrograms::level_for(double bytes) const {
   for (const model::Level& l : machine_.levels)
     if ((!machine_.simt || l.is_scratchpad) && bytes <= l.capacity.value) return l.name;
+  return machine_.levels.back().name;
+}
+
+// Where a group finds a tile that it stored. Caches of threads' units do not keep what is stored.
+std::string GroupPrograms::stored_level(double bytes) const {
+  if (!machine_.simt) return level_for(bytes);
+  for (const model::Level& l : machine_.levels)
+    if (l.shared && !l.is_scratchpad) return l.name;
   return machine_.levels.back().name;
 }
 
@@ -156,7 +189,10 @@ double GroupPrograms::bytes_at_once(const Propagated& tiles) const {
   std::vector<Lived> lived;
   for (size_t k = 0; k + 1 < tiles.problems.size(); ++k) {
     const int made = tiles.tensors[k][at(tiles.problems[k].graph.outputs[0])];
-    Lived own{static_cast<int>(k), static_cast<int>(k), tiles.kept.at(made).bytes};
+    const auto stored = tiles.stored.find(made);
+    if (machine_.simt && stored != tiles.stored.end()) continue;
+    Lived own{static_cast<int>(k), static_cast<int>(k),
+              stored != tiles.stored.end() ? stored->second : tiles.kept.at(made).bytes};
     for (size_t r = k + 1; r < tiles.problems.size(); ++r) {
       const std::vector<int>& read = tiles.tensors[r];
       if (std::find(read.begin(), read.end(), made) != read.end()) own.last = static_cast<int>(r);
@@ -180,7 +216,7 @@ GroupPrograms::Members GroupPrograms::members_for(const std::vector<int>& all,
   const double turns =
       machine_.simt ? 1 : groups_of(all.back(), tiles.problems.back().group) / machine_.units;
   // As many groups as a unit has room for; what is left beside them does not change a program.
-  const double room = near_bytes(),
+  const double room = near_bytes(machine_),
                bytes = room / std::max(1.0, std::floor(room / std::max(1.0, bytes_at_once(tiles))));
   for (size_t k = 0; k < all.size(); ++k) {
     Problem own = tiles.problems[k];
@@ -204,13 +240,13 @@ GroupPrograms::Members GroupPrograms::members_for(const std::vector<int>& all,
 
 GroupPrograms::Made GroupPrograms::make(const std::vector<int>& all, const Tile& group,
                                         double limit) {
-  const Propagated tiles = propagate(graphs_, problems_, all, group);
+  const Propagated tiles = propagate(graphs_, problems_, all, group, stored_by(all));
   if (!tiles.why.empty()) return {{}, tiles.why, false};
   const double bytes = bytes_at_once(tiles);
-  if (bytes > near_bytes())
+  if (bytes > near_bytes(machine_))
     return {{},
             fmt::format("tiles of {:.4g} KiB exceed the {:.4g} KiB of a unit's own memory",
-                        bytes / 1024, near_bytes() / 1024),
+                        bytes / 1024, near_bytes(machine_) / 1024),
             true};
   if (const double least = least_seconds(all, tiles); least >= limit) return {{}, "", true, least};
   Members members;
@@ -255,7 +291,9 @@ ir::Program GroupPrograms::whole_of(const std::vector<int>& all, const Propagate
   }
   for (size_t k = 0; k + 1 < all.size(); ++k) {
     ir::Producer r;
-    r.level = level;
+    const auto stored = tiles.stored.find(output_of(all[k]));
+    const bool is_stored = stored != tiles.stored.end();
+    r.level = is_stored ? stored_level(static_cast<double>(stored->second)) : level;
     r.program = std::move(members[k]);
     const ir::Graph& own = r.program.graph;
     for (int t = 0; t < static_cast<int>(own.tensors.size()); ++t) {
@@ -267,6 +305,7 @@ ir::Program GroupPrograms::whole_of(const std::vector<int>& all, const Propagate
       const auto w = static_cast<size_t>(r.tensors.back());
       if (tiles.problems[k].packable[at(t)]) whole.layouts[w] = r.program.layouts[at(t)];
     }
+    if (is_stored) whole.graph.outputs.push_back(ir::passed_tensor(r));
     whole.producers.push_back(std::move(r));
   }
   return whole;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 
 namespace assay::compiler {
 
+// Bytes that the largest memory of a unit's own surely holds.
+double near_bytes(const model::Machine& machine);
+
 class GroupPrograms {  // invariant: refers to the parts of one compilation, which outlive it
  public:
   GroupPrograms(const TileGraphs& graphs, const Programs& programs, const hwdesc::Target& target,
@@ -18,6 +22,11 @@ class GroupPrograms {  // invariant: refers to the parts of one compilation, whi
 
   // The tensor of the graph that a tile-graph computes.
   int output_of(int part) const;
+  // The tile-graphs that read it, in whatever shape.
+  const std::set<int>& readers_of(int part) const;
+  // Of a group, what its step has as an output: what is also read elsewhere, and all that it makes
+  // where threads have no scratchpad.
+  std::set<int> stored_by(const std::vector<int>& all) const;
 
   // Of a group of tile-graphs, whose last one's output is the group's: the graph's tensors, in the
   // order of its program's graph.
@@ -44,10 +53,11 @@ class GroupPrograms {  // invariant: refers to the parts of one compilation, whi
 
   const Problem& problem(int part) const { return problems_[static_cast<size_t>(part)]; }
 
- private:
-  struct Members;
   // s of a tile-graph's own program if all that it moves came from the nearest memory.
   double near_seconds(int part);
+
+ private:
+  struct Members;
   // s that a group's programs take for such tiles at least, what they compute again included.
   double least_seconds(const std::vector<int>& all, const Propagated& tiles);
   double bytes_at_once(const Propagated& tiles) const;
@@ -55,9 +65,9 @@ class GroupPrograms {  // invariant: refers to the parts of one compilation, whi
                       double limit);
   ir::Program whole_of(const std::vector<int>& all, const Propagated& tiles,
                        std::vector<ir::Program> members) const;
+  std::string stored_level(double bytes) const;
   int64_t widest_vector() const;
   static int64_t rounded(int64_t t, int64_t extent, int64_t unit);
-  double near_bytes() const;
   std::string level_for(double bytes) const;
   struct Member {
     std::optional<ir::Program> program;
@@ -70,7 +80,9 @@ class GroupPrograms {  // invariant: refers to the parts of one compilation, whi
   const Programs& programs_;
   const hwdesc::Target& target_;
   const model::Machine& machine_;
-  std::vector<Problem> problems_;  // per tile-graph, with the graph's axes
+  std::vector<Problem> problems_;       // per tile-graph, with the graph's axes
+  std::vector<std::set<int>> readers_;  // per tile-graph
+  std::vector<bool> is_output_;         // per tile-graph, of the graph
   std::map<std::string, Member> members_;
   model::Machine near_;               // without farther memories' times
   std::vector<double> near_seconds_;  // per tile-graph; 0: not known yet

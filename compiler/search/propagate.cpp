@@ -1,7 +1,6 @@
 #include "compiler/search/propagate.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "ir/producers.h"
@@ -16,8 +15,9 @@ size_t at(int i) { return static_cast<size_t>(i); }
 class Propagation {  // invariant: refers to the graphs of one compilation, which outlive it
  public:
   Propagation(const TileGraphs& graphs, const std::vector<Problem>& problems,
-              const std::vector<int>& all, const std::vector<int64_t>& group)
-      : graphs_(graphs), all_(all), axes_(all.size()) {
+              const std::vector<int>& all, const std::vector<int64_t>& group,
+              const std::set<int>& stored)
+      : graphs_(graphs), all_(all), stored_(stored), axes_(all.size()) {
     for (const int i : all) {
       out_.problems.push_back(problems[at(i)]);
       out_.tensors.push_back(graphs.parts[at(i)].chain.tensors);
@@ -45,6 +45,7 @@ class Propagation {  // invariant: refers to the graphs of one compilation, whic
     for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k) {
       out_.repeats.push_back(repeats(k));
       out_.times.push_back(times(k));
+      if (k + 1 < all_.size() && stored_.contains(output_of(k))) store(k);
     }
     for (size_t k = 0; k < all_.size() && out_.why.empty(); ++k)
       for (size_t t = 0; t < out_.tensors[k].size(); ++t)
@@ -175,8 +176,21 @@ class Propagation {  // invariant: refers to the graphs of one compilation, whic
                  ir::bytes_of(graphs_.laid.graph.tensors[at(tensor)].dtype);
   }
 
+  // A tensor that lies in memory as a whole, each tile of it from one group.
+  void store(size_t k) {
+    const int tensor = output_of(k);
+    if (out_.repeats[k] > 1 || !ir::are_tiles(windows_.at(tensor), shape_of(tensor))) {
+      out_.why = "several groups would store the same of " +
+                 graphs_.laid.graph.tensors[at(tensor)].name + ", which others read";
+      return;
+    }
+    const auto kept = out_.kept.extract(tensor);
+    out_.stored[tensor] = kept.mapped().bytes;
+  }
+
   const TileGraphs& graphs_;
   const std::vector<int>& all_;
+  const std::set<int>& stored_;
   std::vector<int64_t> groups_;         // per axis of the last part's anchor
   std::vector<std::vector<int>> axes_;  // per part and axis of its anchor, as ir::group_axes
   std::set<int> made_;                  // tensors of the graph
@@ -187,8 +201,9 @@ class Propagation {  // invariant: refers to the graphs of one compilation, whic
 }  // namespace
 
 Propagated propagate(const TileGraphs& graphs, const std::vector<Problem>& problems,
-                     const std::vector<int>& all, const std::vector<int64_t>& group) {
-  return Propagation(graphs, problems, all, group).run();
+                     const std::vector<int>& all, const std::vector<int64_t>& group,
+                     const std::set<int>& stored) {
+  return Propagation(graphs, problems, all, group, stored).run();
 }
 
 }  // namespace assay::compiler

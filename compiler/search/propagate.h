@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,15 @@ struct Propagated {
   std::vector<std::vector<int>> tensors;
   // Per tile-graph, how many groups compute each of its tiles, and each of its terms.
   std::vector<double> repeats, times;
-  std::map<int, Kept> kept;  // by tensor of the graph
-  std::string why;           // no tiles follow
+  std::map<int, Kept> kept;       // by tensor of the graph
+  std::map<int, int64_t> stored;  // tensors that the step writes as well -> bytes of a group's tile
+  std::string why;                // no tiles follow
 };
 
 // `all`: tile-graphs in the order in which they run; `problems`: of all tile-graphs, with the
-// graph's axes; `group`: of the last one's anchor.
+// graph's axes; `group`: of the last one's anchor; `stored`: tensors that others read as well.
 Propagated propagate(const TileGraphs& graphs, const std::vector<Problem>& problems,
-                     const std::vector<int>& all, const std::vector<int64_t>& group);
+                     const std::vector<int>& all, const std::vector<int64_t>& group,
+                     const std::set<int>& stored);
 
 }  // namespace assay::compiler

@@ -32,8 +32,11 @@ int first_use(const ir::Plan& plan, int tensor) {
                           plan.steps.begin());
 }
 int after_writing(const ir::Plan& plan, int tensor) {
-  for (size_t s = plan.steps.size(); s > 0; --s)
-    if (plan.steps[s - 1].arguments.back() == tensor) return static_cast<int>(s);
+  for (size_t s = plan.steps.size(); s > 0; --s) {
+    const std::span<const int> written = ir::written_by(plan, plan.steps[s - 1]);
+    if (std::find(written.begin(), written.end(), tensor) != written.end())
+      return static_cast<int>(s);
+  }
   return 0;
 }
 

@@ -90,6 +90,17 @@ void add_outstanding(const Observations& all, const Known& known, size_t level, 
 
 namespace {
 
+// Without those in which units took as long as for their own bytes, `own` seconds each: the host
+// had them on one core. Where few are left, all.
+std::vector<Observation> on_two_cores(const std::vector<Observation>& blocks, double own) {
+  constexpr double kOneCore = 0.7;  // of the rate of its own bytes
+  constexpr size_t kEnough = 3;
+  std::vector<Observation> out;
+  for (const Observation& o : blocks)
+    if (!o.samples.empty() && quantile(o.samples, 0.5) > own / kOneCore) out.push_back(o);
+  return out.size() >= kEnough ? out : blocks;
+}
+
 // The median of one-die placement, and the range of eight in ten of all samples. A host places two
 // units on neighbouring or on distant cores, so neither fast nor slow samples are disturbed.
 std::optional<Summary> usual(const std::vector<Observation>& blocks) {
@@ -108,17 +119,20 @@ std::optional<Summary> usual(const std::vector<Observation>& blocks) {
 void add_dirty_remote_read(const Observations& all, size_t level, MemoryLevel& to) {
   const auto add = [&](const char* what, Value<Bandwidth>& value, const char* does,
                        const char* method) {
-    const std::vector<Observation> blocks =
-        select(all, "coherence", what, {{"level", double(level)}});
-    const auto other = usual(blocks);
     const auto own =
         usual(select(all, "coherence", std::string(what) + " own", {{"level", double(level)}}));
-    if (!other || !own) return;
+    if (!own) return;
+    const std::vector<Observation> any = select(all, "coherence", what, {{"level", double(level)}}),
+                                   blocks = on_two_cores(any, own->value);
+    const auto other = usual(blocks);
+    if (!other) return;
     value = bandwidth_value(inverse(*other, 1), "", method);
     value.note = fmt::format("its own it {} at {:.1f} GB/s then", does, 1e-9 / own->value);
     if (const size_t near = same_die_blocks(blocks).size(); near < blocks.size())
       value.note += fmt::format("; units were on one die in {} of {} blocks, and those count", near,
                                 blocks.size());
+    if (blocks.size() < any.size())
+      value.note += fmt::format("; in {} others units shared a core", any.size() - blocks.size());
   };
   add("dirty_remote_read", to.bandwidth.dirty_remote_read, "reads",
       "every unit reads once what the next one has just written, half of what a cache holds");

@@ -17,9 +17,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// `several`: steps of groups with more than one wave, at least.
-void expect_right(const hwdesc::Target& target, int chains, int least, int several) {
-  int connected = 0, waves = 0;
+// At least so many steps of several programs, of groups with more than one wave, of more than one
+// output.
+void expect_right(const hwdesc::Target& target, int chains, int least, int several, int stores) {
+  int connected = 0, waves = 0, stored = 0;
   for (int seed = 0; seed < chains; ++seed) {
     const ir::Graph g = test::random_chain(static_cast<uint32_t>(seed), 2 + seed % 5);
     ASSERT_TRUE(ir::verify(g).empty()) << seed;
@@ -31,6 +32,7 @@ void expect_right(const hwdesc::Target& target, int chains, int least, int sever
     std::mt19937 rng(static_cast<uint32_t>(seed));
     for (const ir::Program& p : made->plan.programs) {
       connected += p.producers.empty() ? 0 : 1;
+      stored += p.graph.outputs.size() > 1 ? 1 : 0;
       waves += !p.producers.empty() &&
                        std::any_of(p.workers.begin(), p.workers.end(), [](int n) { return n > 1; })
                    ? 1
@@ -42,10 +44,11 @@ void expect_right(const hwdesc::Target& target, int chains, int least, int sever
   }
   EXPECT_GE(connected, least);
   EXPECT_GE(waves, several);
+  EXPECT_GE(stored, stores);
 }
 
-TEST(Connect, RandomChainsOfCoresAreRight) { expect_right(test::small_cpu(8, 2), 250, 120, 0); }
-TEST(Connect, RandomChainsOfThreadsAreRight) { expect_right(test::small_gpu(8), 250, 120, 12); }
+TEST(Connect, RandomChainsOfCoresAreRight) { expect_right(test::small_cpu(8, 2), 250, 120, 0, 20); }
+TEST(Connect, RandomChainsOfThreadsAreRight) { expect_right(test::small_gpu(8), 250, 120, 12, 20); }
 
 // Plans of images, whose groups read rows that their neighbours read as well, against the reference
 // of the graph.

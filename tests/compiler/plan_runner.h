@@ -88,8 +88,9 @@ inline void run_step(Memory& m, const compiler::Compiled& c, const ir::Step& ste
   }
   const auto ran = codegen::interpret(*kernel, buffers);
   ASSERT_TRUE(ran.ok()) << render(ran.diags());
-  std::copy(buffers.back().begin(), buffers.back().end(),
-            m.at(c.plan.tensors[static_cast<size_t>(step.arguments.back())]));
+  for (size_t i = step.arguments.size() - p.graph.outputs.size(); i < buffers.size(); ++i)
+    std::copy(buffers[i].begin(), buffers[i].end(),
+              m.at(c.plan.tensors[static_cast<size_t>(step.arguments[i])]));
 }
 
 // The outputs of the graph, computed by its plan.

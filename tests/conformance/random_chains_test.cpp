@@ -47,8 +47,9 @@ void run_and_compare(runtime::Module& module, int kernel, const ir::Program& p) 
   }
   const auto ran = module.run(std::span(&launch, 1), {});
   ASSERT_TRUE(ran.ok()) << render(ran.diags()) << ir::print_program(p);
-  module.read(launch.arguments.back(), std::as_writable_bytes(std::span(buffers.back())));
-  const Comparison c = compare_output(p, inputs, buffers.back());
+  for (size_t i = buffers.size() - p.graph.outputs.size(); i < buffers.size(); ++i)
+    module.read(launch.arguments[i], std::as_writable_bytes(std::span(buffers[i])));
+  const Comparison c = compare_outputs(p, inputs, buffers);
   EXPECT_EQ(c.fault, "");
   EXPECT_LT(c.difference, 1e-4) << ir::print_program(p);
 }

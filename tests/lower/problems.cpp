@@ -395,7 +395,8 @@ std::vector<std::vector<float>> arguments_for(const ir::Program& p,
   for (int t : ir::arguments_of(p)) {
     const auto i = static_cast<size_t>(t);
     const auto& shape = p.graph.tensors[i].shape;
-    const bool output = t == p.graph.outputs[0];
+    const bool output =
+        std::find(p.graph.outputs.begin(), p.graph.outputs.end(), t) != p.graph.outputs.end();
     std::vector<float> b(static_cast<size_t>(ir::physical_elements(p.layouts[i], shape)),
                          output ? std::nanf("") : 0.0F);
     for (size_t k = 0; k < given.size(); ++k)
@@ -408,15 +409,24 @@ std::vector<std::vector<float>> arguments_for(const ir::Program& p,
 
 Comparison compare_output(const ir::Program& p, const std::vector<std::vector<float>>& inputs,
                           const std::vector<float>& output) {
+  return compare_outputs(p, inputs, {&output, 1});
+}
+
+Comparison compare_outputs(const ir::Program& p, const std::vector<std::vector<float>>& inputs,
+                           std::span<const std::vector<float>> arguments) {
   const auto reference = ir::evaluate(ir::whole_graph(p), inputs);
   if (!reference.ok()) return {0, render(reference.diags())};
   Comparison out;
-  const auto o = static_cast<size_t>(p.graph.outputs[0]);
-  each_element(p.layouts[o], p.graph.tensors[o].shape, [&](size_t from, size_t at) {
-    const double want = (*reference)[o][from], got = static_cast<double>(output[at]);
-    const double d = got == want ? 0 : std::abs(got - want) / (std::abs(want) + 1);
-    if (!(d <= out.difference)) out.difference = std::isnan(d) ? 1e30 : d;
-  });
+  const std::vector<int> ids = ir::arguments_of(p);
+  for (size_t a = 1; a <= std::min(arguments.size(), p.graph.outputs.size()); ++a) {
+    const auto o = static_cast<size_t>(ids[ids.size() - a]);
+    const std::vector<float>& output = arguments[arguments.size() - a];
+    each_element(p.layouts[o], p.graph.tensors[o].shape, [&](size_t from, size_t at) {
+      const double want = (*reference)[o][from], got = static_cast<double>(output[at]);
+      const double d = got == want ? 0 : std::abs(got - want) / (std::abs(want) + 1);
+      if (!(d <= out.difference)) out.difference = std::isnan(d) ? 1e30 : d;
+    });
+  }
   return out;
 }
 
@@ -428,7 +438,7 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target,
   std::vector<std::vector<float>> buffers = arguments_for(p, inputs);
   const Result<codegen::ExecutedCounts> ran = codegen::interpret(*kernel, buffers);
   if (!ran.ok()) return {0, render(ran.diags())};
-  return compare_output(p, inputs, buffers.back());
+  return compare_outputs(p, inputs, buffers);
 }
 
 Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19937& rng) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,10 +56,12 @@ Comparison compare(const ir::Program& p, const hwdesc::Target& target, std::mt19
 Comparison compare(const ir::Program& p, const hwdesc::Target& target,
                    const std::vector<std::vector<float>>& inputs);
 
-// The kernel's arguments with these inputs, NaN in the output, and how far the output is from the
-// reference.
+// The kernel's arguments with these inputs, NaN in the outputs, and how far an output is from the
+// reference: the program's own, or all that the last arguments are.
 std::vector<std::vector<float>> arguments_for(const ir::Program& p,
                                               const std::vector<std::vector<float>>& inputs);
+Comparison compare_outputs(const ir::Program& p, const std::vector<std::vector<float>>& inputs,
+                           std::span<const std::vector<float>> arguments);
 Comparison compare_output(const ir::Program& p, const std::vector<std::vector<float>>& inputs,
                           const std::vector<float>& output);
 

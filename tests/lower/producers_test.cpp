@@ -135,6 +135,81 @@ TEST(Producers, LanesThatAreThreadsMeetBetweenTwoPrograms) {
   EXPECT_LT(c.difference, 1e-5);
 }
 
+// The same, and h is an output as well.
+std::string chain_of_two(const std::string& from = "", const std::string& to = "") {
+  std::string text = replaced(chain(), "outputs: [y]", "outputs: [y, h]");
+  for (int i = 0; i < 2; ++i) text = replaced(text, "layouts: {h: \"[0%8, 1]\"}", "layouts: {}");
+  return replaced(text, from, to);
+}
+
+TEST(Producers, WhatIsReadElsewhereIsAnOutputAsWell) {
+  const Result<ir::Program> p = ir::parse_program(chain_of_two(), "p.yaml");
+  ASSERT_TRUE(p.ok()) << render(p.diags());
+  EXPECT_EQ(ir::arguments_of(*p), (std::vector<int>{1, 3, 4, 5, 0, 2})) << "y is the last one";
+  EXPECT_EQ(*ir::parse_program(ir::print_program(*p), "again.yaml"), *p);
+  for (const hwdesc::Target& target : {small_cpu(8, 2), small_gpu(8)}) {
+    ir::Program own = *p;
+    own.producers[0].level = target.profile.memory.back().name;
+    std::mt19937 rng(3);
+    const Comparison c = compare(own, target, rng);
+    EXPECT_EQ(c.fault, "");
+    EXPECT_LT(c.difference, 1e-5);
+    const auto kernel = lower::lower(own, target);
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+    ASSERT_EQ(kernel->buffers.size(), 6U) << "no scratch";
+    EXPECT_TRUE(kernel->buffers[4].written && kernel->buffers[4].read_back);
+    EXPECT_TRUE(kernel->buffers[5].written && !kernel->buffers[5].read_back);
+  }
+}
+
+// What other threads stored is read again: no pointer may claim that nobody else writes.
+TEST(Producers, ThreadsSeeWhatOthersStoredInGlobalMemory) {
+  Result<ir::Program> p = ir::parse_program(chain_of_two(), "p.yaml");
+  ASSERT_TRUE(p.ok());
+  p->producers[0].level = small_gpu(8).profile.memory.back().name;
+  for (ir::Program* own : {&*p, &p->producers[0].program})
+    own->vector_axis = -1, own->vector_width = 1;
+  const auto kernel = lower::lower(*p, small_gpu(8));
+  ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
+  const auto text = [&](const char* dialect) {
+    const auto source =
+        codegen::render(std::span<const ir::Kernel>(&*kernel, 1),
+                        *codegen::parse_dialect(codegen::dialect_text(dialect), dialect));
+    EXPECT_TRUE(source.ok()) << render(source.diags());
+    return source.ok() ? *source : std::string();
+  };
+  const std::string opencl = text("opencl"), cuda = text("cuda"), glsl = text("glsl");
+  // Only whether, as the texts are long.
+  const auto has = [](const std::string& source, const char* part) {
+    return source.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(opencl, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"));
+  EXPECT_TRUE(has(opencl, "__global float* p4_h,"));
+  EXPECT_TRUE(has(opencl, "__global float* p4_h, long p4_h_at"));
+  EXPECT_TRUE(has(opencl, "__global float* restrict p5_y"));
+  EXPECT_TRUE(has(cuda, "float* p4_h,"));
+  EXPECT_TRUE(has(cuda, "float* __restrict__ p5_y"));
+  EXPECT_TRUE(has(glsl, "coherent buffer p4_h_block"));
+  EXPECT_TRUE(has(glsl, "memoryBarrierBuffer(); barrier();"));
+}
+
+TEST(Producers, OutputsThatNobodyMakesOrThatGroupsMakeAgainAreRefused) {
+  EXPECT_THAT(faults(chain_of_two("outputs: [y, h]", "outputs: [y, x]")),
+              HasSubstr("output x is not what the last node or a producer computes"));
+  EXPECT_THAT(faults(chain_of_two("outputs: [y, h]", "outputs: [y, h, h]")),
+              HasSubstr("h is an output twice"));
+  EXPECT_THAT(faults(replaced(chain(), "outputs: [y]", "outputs: [y, h]")),
+              HasSubstr("h: it is an output, and its layout holds 8 of 37 along dimension 0"));
+  EXPECT_THAT(faults(chain_of_two("{memory: l2, extent: {m: 8}, order: [m, n]}",
+                                  "{memory: l2, extent: {m: 8, n: 8}, order: [m, n]}")),
+              HasSubstr("h is an output, and the groups along axis n would store the same of it"));
+  Result<ir::Program> p = ir::parse_program(chain_of_two(), "p.yaml");
+  ASSERT_TRUE(p.ok());
+  p->producers[0].level = "shared";
+  EXPECT_THAT(render(lower::legal(*p, small_gpu(8))),
+              HasSubstr("h is an output of the step, and shared is a scratchpad"));
+}
+
 TEST(Producers, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(
       faults(chain("extent: {m: 8}, order: [m, n]}\n        - ",
@@ -265,7 +340,8 @@ TEST(Producers, ExamplesVerifyAndCompute) {
       {{"matmul-chain", {{"4096", "150"}, {"1024", "80"}, {"256", "48"}}},
        {"attention", {{"512", "128"}, {"12x", "3x"}, {"h: 12", "h: 3"}}},
        {"depthwise-pointwise", {{"112", "28"}}},
-       {"halo", {{"112", "28"}, {"x14x", "x4x"}, {"g: 14", "g: 4"}}}};
+       {"halo", {{"112", "28"}, {"x14x", "x4x"}, {"g: 14", "g: 4"}}},
+       {"residual", {{"4096", "150"}}}};
   for (const auto& [name, shorter] : all) {
     const std::string file =
         std::string(ASSAY_SOURCE_DIR) + "/examples/tile-graph-" + name + ".yaml";

@@ -1,6 +1,7 @@
 #include "tests/lower/random_chain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <random>
 #include <string>
@@ -37,6 +38,13 @@ class RandomGraph {
     g_.nodes.push_back(std::move(n));
   }
 
+  // Of every third graph, an earlier result is an output as well.
+  void finish() {
+    g_.outputs = {last_};
+    const ir::Node& n = g_.nodes[rng_() % g_.nodes.size()];
+    if (rng_() % 3 == 0 && n.output != last_) g_.outputs.push_back(n.output);
+  }
+
   std::mt19937 rng_;
   ir::Graph g_;
   int last_ = -1;
@@ -52,7 +60,7 @@ class RandomChain : RandomGraph {
 
   ir::Graph make(int nodes) {
     while (static_cast<int>(g_.nodes.size()) < nodes) add_one();
-    g_.outputs = {last_};
+    finish();
     return g_;
   }
 
@@ -62,7 +70,7 @@ class RandomChain : RandomGraph {
     const auto a = [](const char* name, int64_t extent) { return ir::Axis{name, extent}; };
     const int from = last_;
     const auto here = [&] { return ir::Read{from, {m, n}}; };
-    switch (rng_() % 5) {
+    switch (rng_() % 6) {
       case 0: {  // a product with weights
         const int64_t wide = pick({1, 7, 8, 19, 32});
         const int w = input({columns_, wide});
@@ -91,6 +99,16 @@ class RandomChain : RandomGraph {
             ir::apply(ir::ScalarOp::tanh, {ir::read(0)}), {rows_, columns_});
         break;
       }
+      case 4: {  // an earlier matrix of the same shape
+        std::vector<int> alike;
+        for (size_t t = 0; t < g_.tensors.size(); ++t)
+          if (g_.tensors[t].shape == std::vector<int64_t>{rows_, columns_})
+            alike.push_back(static_cast<int>(t));
+        add("add", {a("m", rows_), a("n", columns_)},
+            {here(), {alike[rng_() % alike.size()], {m, n}}},
+            ir::apply(ir::ScalarOp::add, {ir::read(0), ir::read(1)}), {rows_, columns_});
+        break;
+      }
       default: {
         add("transpose", {a("m", columns_), a("n", rows_)}, {{from, {n, m}}}, ir::read(0),
             {columns_, rows_});
@@ -113,7 +131,7 @@ class RandomImages : RandomGraph {
 
   ir::Graph make(int nodes) {
     while (static_cast<int>(g_.nodes.size()) < nodes) add_one();
-    g_.outputs = {last_};
+    finish();
     return g_;
   }
 
@@ -122,7 +140,11 @@ class RandomImages : RandomGraph {
   int weights(std::vector<int64_t> of) {
     const int t = tensor(std::move(of));
     ir::Constant c;
-    std::uniform_real_distribution<float> d(-1, 1);
+    // Results are about as large as what they are computed from, however many follow each other.
+    const auto terms = static_cast<float>(ir::elements(g_.tensors[static_cast<size_t>(t)]) /
+                                          g_.tensors[static_cast<size_t>(t)].shape[0]);
+    const float most = std::sqrt(3 / terms);
+    std::uniform_real_distribution<float> d(-most, most);
     for (int64_t i = 0; i < ir::elements(g_.tensors[static_cast<size_t>(t)]); ++i) {
       const float v = d(rng_);
       const auto* bytes = reinterpret_cast<const std::byte*>(&v);

@@ -117,6 +117,24 @@ TEST(Access, DirtyRemoteReadsAreOfOneDieWhereEnoughBlocksShowIt) {
       << l.bandwidth.dirty_remote_rfo.note;
 }
 
+// A host that also runs both units on one core now and then: there nothing is transferred.
+TEST(Access, BlocksOfUnitsThatShareACoreDoNotCount) {
+  Observations o;
+  o.points = {block("coherence", "upgrade own", {{"level", 1}}, 1 / 38e9)};
+  for (int i = 0; i < 37; ++i)
+    o.points.push_back(block("coherence", "upgrade", {{"level", 1}},
+                             i < 5    ? 1 / 36e9
+                             : i < 29 ? 1 / 12.5e9
+                                      : 1 / 3e9));
+  hwdesc::MemoryLevel l;
+  add_dirty_remote_read(o, 1, l);
+  ASSERT_TRUE(l.bandwidth.upgrade.known());
+  EXPECT_NEAR(l.bandwidth.upgrade.value->v, 12.5e9, 1e8);
+  EXPECT_NE(l.bandwidth.upgrade.note.find("24 of 32 blocks, and those count; in 5 others"),
+            std::string::npos)
+      << l.bandwidth.upgrade.note;
+}
+
 TEST(Access, FalseSharingOfAdjacentRuns) {
   Observations o;
   o.points = {block("false_sharing", "own", {{"level", 1}}, 16e-9),

@@ -58,5 +58,36 @@ TEST(Footprint, ALookupCachesTheRowsThatAreLookedUp) {
   FAIL() << "the table is not remembered";
 }
 
+// One number of each row: its line comes in, and the others are as old as before.
+TEST(Footprint, AColumnDoesNotMakeATensorRecent) {
+  const Result<ir::Graph> g = ir::parse_graph(
+      "schema: assay/graph/1\nname: column\ninputs: {x: f32 4096x256}\nnodes:\n"
+      "  - {out: \"y[i]\", axes: {i: 4096}, body: \"x[i, 255] + 1\"}\noutputs: [y]\n",
+      "column.yaml");
+  ASSERT_TRUE(g.ok()) << render(g.diags());
+  ir::Program p;
+  p.name = "column";
+  p.graph = *g;
+  p.layouts = {ir::row_major(2), ir::row_major(1)};
+  p.tiles = {{"l1", {64}, {0}}, {"registers", {4}, {0}}};
+  ASSERT_EQ(render(ir::verify(p)), "");
+  const std::vector<simulator::Range> where = simulator::separate_ranges(p);
+  simulator::CacheState before;
+  before.runs = 7;
+  const double bytes = 4096 * 256 * 4;
+  const simulator::UnitPartition one{where[0].begin, where[0].end - where[0].begin, 1};
+  before.recent.push_back({where[0], bytes, one, one, false, false, 0});
+  before.recent.back().run = 7;
+  const simulator::CacheState now = simulator::after(p, machine(small_cpu(8, 1)), before, where);
+  double missed = 0;
+  int last_run = 0;  // that touched all of it
+  for (const simulator::CacheState::Entry& e : now.recent) {
+    if (e.range == where[0]) last_run = e.run;
+    missed += e.run > 7 ? e.missed : 0;
+  }
+  EXPECT_EQ(last_run, 7);
+  EXPECT_LT(missed, 0.5 * bytes);
+}
+
 }  // namespace
 }  // namespace assay::test
