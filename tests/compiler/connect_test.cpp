@@ -50,6 +50,14 @@ void expect_right(const hwdesc::Target& target, int chains, int least, int sever
 TEST(Connect, RandomChainsOfCoresAreRight) { expect_right(test::small_cpu(8, 2), 250, 120, 0, 20); }
 TEST(Connect, RandomChainsOfThreadsAreRight) { expect_right(test::small_gpu(8), 250, 120, 12, 20); }
 
+// What a group makes it stores, and reads back.
+TEST(Connect, RandomChainsOfThreadsWithoutAScratchpadAreRight) {
+  hwdesc::Target target = test::small_gpu(8);
+  std::erase_if(target.profile.memory,
+                [](const hwdesc::MemoryLevel& l) { return hwdesc::is_scratchpad(l); });
+  expect_right(target, 80, 30, 0, 30);
+}
+
 // Plans of images, whose groups read rows that their neighbours read as well, against the reference
 // of the graph.
 int windows_of(const hwdesc::Target& target, int graphs) {
