@@ -27,12 +27,6 @@ struct Rows {
   int64_t length = 0;
 };
 
-bool uses_axis(const Scalar& body, int axis) {
-  return (body.op == ScalarOp::axis && body.operand == axis) ||
-         std::any_of(body.args.begin(), body.args.end(),
-                     [&](const Scalar& s) { return uses_axis(s, axis); });
-}
-
 // The only reduce axis that is longer than 1; -1: there is none, or several.
 int row_axis(const ir::Graph& g, const ir::Node& n) {
   int found = -1;
@@ -60,28 +54,6 @@ std::optional<std::vector<int>> axes_of_read(const ir::Graph& g, const ir::Node&
     out.push_back(*a);
   }
   return out;
-}
-
-// Do two trees have the same value where axis a of `n` is axis to[a] of `m`?
-bool same_value(const ir::Node& n, const Scalar& a, const ir::Node& m, const Scalar& b,
-                const std::vector<int>& to) {
-  if (a.op != b.op || a.args.size() != b.args.size() || a.value != b.value) return false;
-  if (a.op == ScalarOp::axis && to[at(a.operand)] != b.operand) return false;
-  if (a.op == ScalarOp::read) {
-    const ir::Read &x = n.reads[at(a.operand)], &y = m.reads[at(b.operand)];
-    if (x.tensor != y.tensor || x.lookup || y.lookup || x.guarded != y.guarded || x.fill != y.fill)
-      return false;
-    const auto renamed = [&](int v) {
-      return to[at(v)] < 0 ? ir::constant(0) : ir::variable(to[at(v)]);
-    };
-    for (size_t d = 0; d < x.index.size(); ++d)
-      if (ir::simplify(ir::substitute(x.index[d], renamed), ir::ranges_of(m)) !=
-          ir::simplify(y.index[d], ir::ranges_of(m)))
-        return false;
-  }
-  for (size_t i = 0; i < a.args.size(); ++i)
-    if (!same_value(n, a.args[i], m, b.args[i], to)) return false;
-  return true;
 }
 
 // Is the tree the read times factors?
@@ -153,12 +125,6 @@ std::optional<Rows> rows_of(const ir::Graph& g, int largest) {
   return out.sums.empty() ? std::nullopt : std::optional(out);
 }
 
-Scalar axes_behind(Scalar s) {
-  if (s.op == ScalarOp::axis) ++s.operand;
-  for (Scalar& a : s.args) a = axes_behind(std::move(a));
-  return s;
-}
-
 class Blocking {  // invariant: `rows` are of the graph
  public:
   Blocking(ir::Graph g, const Rows& rows, int64_t blocks)
@@ -177,7 +143,7 @@ class Blocking {  // invariant: `rows` are of the graph
     std::vector<ir::Node> behind;  // the last of the sums
     for (int n = 0; n < static_cast<int>(before_.size()); ++n) {
       if (n == rows_.largest) {
-        g_.nodes.push_back(in_blocks(m, row_of(m), largest));
+        g_.nodes.push_back(in_blocks(m, row_axis(g_, m), largest));
         g_.nodes.push_back(at_least_finite(m, largest, finite));
         behind.push_back(largest_of_all(m, finite, all));
         behind.push_back(weights_of(m, finite, all, weights));
@@ -198,16 +164,6 @@ class Blocking {  // invariant: `rows` are of the graph
   }
 
  private:
-  int row_of(const ir::Node& n) const {
-    int out = -1;
-    for (int a = rank_of(n); a < static_cast<int>(n.axes.size()); ++a)
-      if (n.axes[at(a)].extent > 1) out = a;
-    return out;
-  }
-  int rank_of(const ir::Node& n) const {
-    return static_cast<int>(g_.tensors[at(n.output)].shape.size());
-  }
-
   // Like `of`, with a first dimension for `blocks` > 0 of them.
   int add_tensor(int of, const char* suffix, int64_t blocks) {
     ir::Tensor t = g_.tensors[at(of)];
@@ -218,21 +174,10 @@ class Blocking {  // invariant: `rows` are of the graph
     return static_cast<int>(g_.tensors.size()) - 1;
   }
 
-  // The node with an axis of blocks before its own, of which `axis` has a block's extent.
   ir::Node in_blocks(const ir::Node& n, int axis, int output) const {
-    ir::Node out = n;
+    ir::Node out = in_parts(n, axis, blocks_, "block");
     out.name += ".blocks";
     out.output = output;
-    const int64_t length = n.axes[at(axis)].extent / blocks_;
-    out.axes.insert(out.axes.begin(), {"block", blocks_});
-    out.axes[at(axis) + 1].extent = length;
-    std::vector<ir::Index> position;
-    for (int a = 0; a < static_cast<int>(n.axes.size()); ++a)
-      position.push_back(a == axis ? ir::variable(0, length) + ir::variable(a + 1)
-                                   : ir::variable(a + 1));
-    const std::vector<ir::Range> ranges = ir::ranges_of(out);
-    for (ir::Read& r : out.reads) r = composed(r, position, ranges);
-    out.body = axes_behind(std::move(out.body));
     return out;
   }
 
@@ -249,7 +194,7 @@ class Blocking {  // invariant: `rows` are of the graph
     out.name = m.name + name;
     out.op = "max";
     out.output = output;
-    out.axes.assign(m.axes.begin(), m.axes.begin() + rank_of(m));
+    out.axes.assign(m.axes.begin(), m.axes.begin() + ir::spatial_count(g_, m));
     out.axes.insert(out.axes.begin(), {"block", blocks_});
     return out;
   }
@@ -295,7 +240,7 @@ class Blocking {  // invariant: `rows` are of the graph
 
   ir::Node sum_in_blocks(int n, int exps, int output) const {
     const ir::Node& sum = before_[at(n)];
-    const int row = row_of(sum), from = before_[at(rows_.exponentials)].output;
+    const int row = row_axis(g_, sum), from = before_[at(rows_.exponentials)].output;
     ir::Node out = in_blocks(sum, row, output);
     for (ir::Read& r : out.reads) {
       if (r.tensor != from) continue;
@@ -308,7 +253,7 @@ class Blocking {  // invariant: `rows` are of the graph
 
   ir::Node sum_of_blocks(int n, int weights, int parts) const {
     const ir::Node& sum = before_[at(n)];
-    const int from = before_[at(rows_.exponentials)].output, rank = rank_of(sum);
+    const int from = before_[at(rows_.exponentials)].output, rank = ir::spatial_count(g_, sum);
     ir::Node out = sum;
     out.op = "join";
     out.axes.resize(at(rank));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "compiler/passes/rewrite.h"
 #include "ir/computed_type.h"
@@ -49,26 +50,11 @@ ir::Index plain(const ir::Node& n, const ir::Index& i) {
                       ir::ranges_of(n));
 }
 
-bool same_read(const ir::Node& n, const ir::Read& a, const ir::Node& m, const ir::Read& b) {
-  if (a.tensor != b.tensor || a.lookup || b.lookup || a.guarded != b.guarded ||
-      (a.guarded && a.fill != b.fill))
-    return false;
-  for (size_t d = 0; d < a.index.size(); ++d)
-    if (plain(n, a.index[d]) != plain(m, b.index[d])) return false;
-  return true;
-}
-
 // Do the trees of nodes with equal axes have the same value at each point?
-bool same_value(const ir::Node& n, const Scalar& a, const ir::Node& m, const Scalar& b) {
-  if (a.op != b.op || a.args.size() != b.args.size()) return false;
-  if (a.op == ScalarOp::constant && a.value != b.value) return false;
-  if (a.op == ScalarOp::axis && a.operand != b.operand) return false;
-  if (a.op == ScalarOp::read && !same_read(n, n.reads[static_cast<size_t>(a.operand)], m,
-                                           m.reads[static_cast<size_t>(b.operand)]))
-    return false;
-  for (size_t i = 0; i < a.args.size(); ++i)
-    if (!same_value(n, a.args[i], m, b.args[i])) return false;
-  return true;
+bool same_value_at_each(const ir::Node& n, const Scalar& a, const ir::Node& m, const Scalar& b) {
+  std::vector<int> to(n.axes.size());
+  std::iota(to.begin(), to.end(), 0);
+  return same_value(n, a, m, b, to);
 }
 
 bool reads_tensor(const ir::Node& n, const Scalar& s, int tensor) {
@@ -145,7 +131,7 @@ std::optional<StatisticsPair> squares_of(const ir::Graph& g, const ir::Node& n, 
   if (!out || terms_of(g, n) > static_cast<double>(kLongest)) return std::nullopt;
   const ir::Node& first = g.nodes[static_cast<size_t>(out->first)];
   const Scaled mean = without_factors(first.body);
-  if (!is_mean(g, first, mean.factor) || !same_value(n, out->f, first, mean.core))
+  if (!is_mean(g, first, mean.factor) || !same_value_at_each(n, out->f, first, mean.core))
     return std::nullopt;
   return out;
 }
@@ -156,7 +142,7 @@ std::optional<StatisticsPair> exponentials_of(const ir::Graph& g, const ir::Node
   std::optional<StatisticsPair> out = difference_of(g, n, s.args[0], false);
   if (!out) return std::nullopt;
   const ir::Node& first = g.nodes[static_cast<size_t>(out->first)];
-  if (first.combine != ir::Combiner::max || !same_value(n, out->f, first, first.body))
+  if (first.combine != ir::Combiner::max || !same_value_at_each(n, out->f, first, first.body))
     return std::nullopt;
   out->exponential = true;
   return out;

@@ -196,4 +196,67 @@ double operations_of(const ir::Scalar& body) {
   return sum;
 }
 
+bool uses_axis(const ir::Scalar& body, int axis) {
+  return (body.op == ir::ScalarOp::axis && body.operand == axis) ||
+         std::any_of(body.args.begin(), body.args.end(),
+                     [&](const ir::Scalar& s) { return uses_axis(s, axis); });
+}
+
+ir::Scalar with_axis_inserted(ir::Scalar body, int from) {
+  if (body.op == ir::ScalarOp::axis && body.operand >= from) ++body.operand;
+  for (ir::Scalar& s : body.args) s = with_axis_inserted(std::move(s), from);
+  return body;
+}
+
+ir::Node in_parts(const ir::Node& n, int axis, int64_t parts, const char* name) {
+  ir::Node out = n;
+  const int64_t length = n.axes[static_cast<size_t>(axis)].extent / parts;
+  out.axes.insert(out.axes.begin(), {name, parts});
+  out.axes[static_cast<size_t>(axis) + 1].extent = length;
+  std::vector<ir::Index> at;
+  for (int a = 0; a < static_cast<int>(n.axes.size()); ++a)
+    at.push_back(a == axis ? ir::variable(0, length) + ir::variable(a + 1) : ir::variable(a + 1));
+  const std::vector<ir::Range> ranges = ir::ranges_of(out);
+  for (ir::Read& r : out.reads) r = composed(r, at, ranges);
+  out.body = with_axis_inserted(std::move(out.body), 0);
+  return out;
+}
+
+namespace {
+
+// Over the axes that `to` names. Axes of extent 1 have one value.
+ir::Index renamed(const ir::Index& i, const std::vector<int>& to, const ir::Node& n) {
+  return ir::simplify(ir::substitute(i,
+                                     [&](int a) {
+                                       const int t = to[static_cast<size_t>(a)];
+                                       return t < 0 || n.axes[static_cast<size_t>(t)].extent == 1
+                                                  ? ir::constant(0)
+                                                  : ir::variable(t);
+                                     }),
+                      ir::ranges_of(n));
+}
+
+}  // namespace
+
+bool same_value(const ir::Node& n, const ir::Scalar& a, const ir::Node& m, const ir::Scalar& b,
+                const std::vector<int>& to) {
+  if (a.op != b.op || a.args.size() != b.args.size()) return false;
+  if (a.op == ir::ScalarOp::constant && a.value != b.value) return false;
+  if (a.op == ir::ScalarOp::axis && to[static_cast<size_t>(a.operand)] != b.operand) return false;
+  if (a.op == ir::ScalarOp::read) {
+    const ir::Read &x = n.reads[static_cast<size_t>(a.operand)],
+                   &y = m.reads[static_cast<size_t>(b.operand)];
+    if (x.tensor != y.tensor || x.lookup || y.lookup || x.guarded != y.guarded ||
+        (x.guarded && x.fill != y.fill))
+      return false;
+    std::vector<int> same(m.axes.size());
+    std::iota(same.begin(), same.end(), 0);
+    for (size_t d = 0; d < x.index.size(); ++d)
+      if (renamed(x.index[d], to, m) != renamed(y.index[d], same, m)) return false;
+  }
+  for (size_t i = 0; i < a.args.size(); ++i)
+    if (!same_value(n, a.args[i], m, b.args[i], to)) return false;
+  return true;
+}
+
 }  // namespace assay::compiler

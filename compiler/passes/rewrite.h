@@ -54,4 +54,17 @@ std::optional<ir::Scalar> body_at(const ir::Scalar& body, const std::vector<ir::
 
 double operations_of(const ir::Scalar& body);
 
+bool uses_axis(const ir::Scalar& body, int axis);
+// `body` after an axis was inserted at `from`.
+ir::Scalar with_axis_inserted(ir::Scalar body, int from);
+
+// The node with a first axis of `parts`, each an equal piece of `axis`. Pre: they divide it, and
+// the body does not use it.
+ir::Node in_parts(const ir::Node& n, int axis, int64_t parts, const char* name);
+
+// Do tree `a` of node `n` and tree `b` of node `m` have the same value where axis i of `n` is axis
+// to[i] of `m`? -1: axis i has one value.
+bool same_value(const ir::Node& n, const ir::Scalar& a, const ir::Node& m, const ir::Scalar& b,
+                const std::vector<int>& to);
+
 }  // namespace assay::compiler

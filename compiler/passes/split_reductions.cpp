@@ -44,12 +44,6 @@ bool is_reused(const ir::Graph& g, const ir::Node& n, const ir::Read& r) {
   return false;
 }
 
-bool uses_axis(const ir::Scalar& body, int axis) {
-  return (body.op == ir::ScalarOp::axis && body.operand == axis) ||
-         std::any_of(body.args.begin(), body.args.end(),
-                     [&](const ir::Scalar& s) { return uses_axis(s, axis); });
-}
-
 // The reduce axis along which all operands are contiguous; -1: none, or an operand is a constant,
 // which is packed anyway.
 int row_axis(const ir::Graph& g, const ir::Node& n, int width, bool ragged) {
@@ -69,13 +63,6 @@ int row_axis(const ir::Graph& g, const ir::Node& n, int width, bool ragged) {
   const int64_t extent = n.axes[static_cast<size_t>(found)].extent;
   if (ragged && extent % width != 0 && extent / width >= kMostVectors) return -1;
   return extent >= kFewestVectors * width ? found : -1;
-}
-
-// `body` after an axis was inserted at `from`.
-ir::Scalar renumbered(ir::Scalar body, int from) {
-  if (body.op == ir::ScalarOp::axis && body.operand >= from) ++body.operand;
-  for (ir::Scalar& s : body.args) s = renumbered(std::move(s), from);
-  return body;
 }
 
 // Masks lanes at `extent` and beyond with the identity of the reduction. Only the last vector has
@@ -116,7 +103,7 @@ ir::Node parts_of(const ir::Graph& g, const ir::Node& n, int axis, int width, in
   }
   const std::vector<ir::Range> ranges = ranges_of(out);
   for (ir::Read& r : out.reads) r = composed(r, at, ranges);
-  out.body = renumbered(std::move(out.body), spatial);
+  out.body = with_axis_inserted(std::move(out.body), spatial);
   if (extent % width != 0) mask_beyond(out, axis + 1, spatial, extent);
   return out;
 }
@@ -159,18 +146,9 @@ std::pair<int, int64_t> parts_of_sum(const ir::Graph& g, const ir::Node& n, doub
 }
 
 ir::Node part_of_sum(const ir::Node& n, int axis, int64_t parts, int output) {
-  ir::Node out = n;
+  ir::Node out = in_parts(n, axis, parts, "part");
   out.name += ".parts";
   out.output = output;
-  const int64_t length = n.axes[static_cast<size_t>(axis)].extent / parts;
-  out.axes.insert(out.axes.begin(), {"part", parts});
-  out.axes[static_cast<size_t>(axis) + 1].extent = length;
-  std::vector<ir::Index> at;
-  for (int a = 0; a < static_cast<int>(n.axes.size()); ++a)
-    at.push_back(a == axis ? ir::variable(0, length) + ir::variable(a + 1) : ir::variable(a + 1));
-  const std::vector<ir::Range> ranges = ranges_of(out);
-  for (ir::Read& r : out.reads) r = composed(r, at, ranges);
-  out.body = renumbered(std::move(out.body), 0);
   return out;
 }
 

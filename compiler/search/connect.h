@@ -1,9 +1,10 @@
 // Connects tile-graphs: which of them one step computes together, group by group, so that what one
 // hands to the next stays in near memory (Welder, OSDI'23, section 4.2).
 //
-// A producer joins a step whose programs are all its readers. The step's tiles follow from the tile
-// of its last program by propagation. Tiles and programs are chosen by estimate, and the step
-// stands where its expected time is below that of its parts one after the other.
+// A producer joins a step that reads it; what others read as well, the step stores. The step's
+// tiles follow from the tile of its last program by propagation. Tiles and programs are chosen by
+// estimate. A step may stand where its expected time is below that of its parts one after the
+// other, and of such steps those stand that make the plan fastest (cover.h).
 #pragma once
 
 #include <string>
