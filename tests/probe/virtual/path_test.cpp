@@ -95,12 +95,12 @@ void expect_loaded(const hwdesc::MemoryLevel& l, double alone) {
   EXPECT_GE(l.loaded_latency.nine_tenths.value->v, l.loaded_latency.half.value->v);
 }
 
-TEST(LoadedLatency, of_cores) { expect_loaded(level(found("three-levels"), "dram"), 110e-9); }
+TEST(LoadedLatency, of_cores) { expect_loaded(level(found("two-levels"), "dram"), 90e-9); }
 
 TEST(LoadedLatency, of_waves) { expect_loaded(level(found("paths"), "dram"), 420e-9); }
 
 TEST(PathsOfCores, there_are_none) {
-  EXPECT_THAT(path(found("three-levels"), "constant").latency.note, HasSubstr("no constants"));
+  EXPECT_THAT(path(found("two-levels"), "constant").latency.note, HasSubstr("no constants"));
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ TEST(RunBundle, ReportsThatOthersKeptItWaiting) {
   const Values inputs = generate_inputs(bundle.graph, 1);
   RunOptions options = run_options(scratch);
   options.guarded = false;
-  options.repeat = 200;
+  options.repeat = 40;
   options.patience = 0;
   const Neighbours taking(2 * std::thread::hardware_concurrency());
   const RunResult run = value_of(run_bundle(bundle, inputs, options));
