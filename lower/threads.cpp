@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <string>
 
@@ -9,34 +10,52 @@
 #include "lower/nest.h"
 
 namespace assay::lower {
+
+std::optional<int> summed_axis(const ir::Graph& g, const ir::Node& n) {
+  std::optional<int> out;
+  for (int a = ir::spatial_count(g, n); a < static_cast<int>(n.axes.size()); ++a) {
+    const bool longer = n.axes[static_cast<size_t>(a)].extent > 1;
+    if (longer && out && n.axes[static_cast<size_t>(*out)].extent > 1) return std::nullopt;
+    if (longer || !out) out = a;
+  }
+  return out;
+}
+
+int64_t row_alignment(const ir::Layout& layout, std::span<const int64_t> shape) {
+  if (layout.dims.empty()) return 1;
+  return std::gcd(ir::physical_shape(layout, shape).back(),
+                  ir::pad_of(layout, layout.dims.back().dim).before);
+}
+
 namespace {
 
 // sum over one axis of a[...] * b[...]
 bool is_product(const ir::Program& p) {
   const ir::Node& n = p.graph.nodes[0];
-  const int spatial = ir::spatial_count(p.graph, n);
   const auto reads = [](const ir::Scalar& s) { return s.op == ir::ScalarOp::read; };
   return ir::is_expression(n) && n.combine == ir::Combiner::sum && n.reads.size() == 2 &&
-         static_cast<int>(n.axes.size()) == spatial + 1 && n.body.op == ir::ScalarOp::mul &&
+         summed_axis(p.graph, n) && n.body.op == ir::ScalarOp::mul &&
          std::all_of(n.body.args.begin(), n.body.args.end(), reads) &&
          n.body.args[0].operand != n.body.args[1].operand;
 }
 
 // Addresses are sums over the axes.
 bool is_strided(const ir::Layout& l) {
-  return !ir::is_padded(l) &&
-         std::all_of(l.dims.begin(), l.dims.end(),
+  return std::all_of(l.dims.begin(), l.dims.end(),
                      [](const ir::PhysicalDim& d) { return d.div == 1 && d.mod == 0; });
 }
 
-// One operand has the rows' axis, the other the columns' axis, and both the reduction's.
+// One operand has the rows' axis, the other the columns' axis, and both the reduction's. Dimensions
+// of one position are read there.
 bool operands_fit(const ir::Program& p) {
   const ir::Node& n = p.graph.nodes[0];
-  const int reduced = ir::spatial_count(p.graph, n);
+  const int reduced = *summed_axis(p.graph, n);
   std::array<int, 2> rows{}, columns{};
   for (int r = 0; r < 2; ++r) {
     const ir::Read& read = n.reads[static_cast<size_t>(r)];
-    const auto plain = [](const ir::Index& i) { return ir::variable_of(i).has_value(); };
+    const auto plain = [](const ir::Index& i) {
+      return ir::variable_of(i).has_value() || i.terms.empty();
+    };
     if (read.guarded || read.lookup || !std::all_of(read.index.begin(), read.index.end(), plain) ||
         !ir::moves_with(n, r, reduced))
       return false;
@@ -62,8 +81,8 @@ void check_threads(const ir::Program& p, const hwdesc::Target& target, Diags& ou
         "at the axes themselves");
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     if (!is_strided(p.layouts[t]))
-      fail("threads over two axes take tensors without blocks and padding, and " +
-           p.graph.tensors[t].name + " has some");
+      fail("threads over two axes take tensors without blocks, and " + p.graph.tensors[t].name +
+           " has some");
     if (p.graph.tensors[t].dtype != ir::DType::f32)
       fail("threads over two axes take f32, and " + p.graph.tensors[t].name + " is " +
            std::string(ir::name_of(p.graph.tensors[t].dtype)));
@@ -86,9 +105,9 @@ std::string run_fault(const ir::Layout& layout, std::span<const int64_t> shape, 
   if (bytes > ir::kWidestRun || (bytes & (bytes - 1)) != 0)
     return "width " + std::to_string(width) + ", where a thread moves 1, 2, 4, 8 or " +
            std::to_string(ir::kWidestRun) + " bytes at once";
-  if (layout.dims.empty() || ir::physical_shape(layout, shape).back() % width == 0) return "";
-  return "width " + std::to_string(width) + ", and rows of " +
-         std::to_string(ir::physical_shape(layout, shape).back()) + " elements are no multiple";
+  if (layout.dims.empty() || row_alignment(layout, shape) % width == 0) return "";
+  return "width " + std::to_string(width) + ", and rows begin at multiples of " +
+         std::to_string(row_alignment(layout, shape)) + " elements";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "lower/threads.h"
 #include "model/constants.h"
 #include "model/lane_addresses.h"
 #include "model/operation_counts.h"
@@ -18,15 +19,15 @@ double ceil_div(int64_t a, int64_t b) { return static_cast<double>((a + b - 1) /
 // Elements between neighbours of each axis. An axis that does not occur: 0.
 using Strides = std::vector<int64_t>;
 
-// `shape`: of the tensor or tile as it is stored.
+// `shape`: of the tensor or tile as it is stored. An index is an axis, or one position.
 Strides strides_of(const ir::Layout& layout, std::span<const int64_t> shape,
                    std::span<const ir::Index> index, size_t axes) {
   const std::vector<int64_t> extents = ir::physical_shape(layout, shape);
   Strides out(axes, 0);
   int64_t stride = 1;
   for (size_t d = extents.size(); d-- > 0;) {
-    const auto axis = ir::variable_of(index[static_cast<size_t>(layout.dims[d].dim)]);
-    out[static_cast<size_t>(*axis)] += stride;
+    if (const auto axis = ir::variable_of(index[static_cast<size_t>(layout.dims[d].dim)]))
+      out[static_cast<size_t>(*axis)] += stride;
     stride *= extents[d];
   }
   return out;
@@ -46,7 +47,7 @@ class MappedProgram {
         s_(shape),
         node_(p.graph.nodes[0]),
         t_(*p.threads),
-        reduced_(ir::spatial_count(p.graph, node_)),
+        reduced_(*lower::summed_axis(p.graph, node_)),
         waves_(ceil_div(t_.tasks.workers(), shape.lanes)) {}
 
   MappedWork run() {
@@ -192,9 +193,11 @@ class MappedProgram {
 
   std::vector<int64_t> tile_shape(const ir::Staging& s) const {
     std::vector<int64_t> out;
-    for (const ir::Index& i : read(s.read).index)
-      out.push_back(
-          p_.tiles[static_cast<size_t>(s.level)].extent[static_cast<size_t>(*ir::variable_of(i))]);
+    for (const ir::Index& i : read(s.read).index) {
+      const auto axis = ir::variable_of(i);
+      const ir::TileLevel& tile = p_.tiles[static_cast<size_t>(s.level)];
+      out.push_back(axis ? tile.extent[static_cast<size_t>(*axis)] : 1);
+    }
     return out;
   }
 
@@ -212,8 +215,8 @@ class MappedProgram {
     const Strides strides = strides_of(p_.layouts[static_cast<size_t>(read(s.read).tensor)],
                                        t.shape, read(s.read).index, node_.axes.size());
     const auto distance = [&](const ir::PhysicalDim& d) {
-      return strides[static_cast<size_t>(
-          *ir::variable_of(read(s.read).index[static_cast<size_t>(d.dim)]))];
+      const auto axis = ir::variable_of(read(s.read).index[static_cast<size_t>(d.dim)]);
+      return axis ? strides[static_cast<size_t>(*axis)] : 0;
     };
     // Of the outer dimensions, one at most has several elements.
     Placed from{&*s.tasks, 0, distance(s.layout.dims.back())}, to{&*s.tasks, stored.back(), 1};
@@ -276,7 +279,7 @@ class MappedProgram {
   void count_results() {
     const auto o = static_cast<size_t>(p_.graph.outputs[0]);
     std::vector<ir::Index> own;
-    for (int d = 0; d < reduced_; ++d) own.push_back(ir::variable(d));
+    for (int d = 0; d < ir::spatial_count(p_.graph, node_); ++d) own.push_back(ir::variable(d));
     const ir::Tensor& t = p_.graph.tensors[o];
     const int bytes = ir::bytes_of(t.dtype), width = width_of(t_.widths[o], bytes);
     const Placed at = placed(strides_of(p_.layouts[o], t.shape, own, node_.axes.size()));

@@ -9,6 +9,7 @@
 #include "ir/threads.h"
 #include "lower/mapped_copy.h"
 #include "lower/nest.h"
+#include "lower/threads.h"
 
 namespace assay::compiler {
 
@@ -38,9 +39,9 @@ void widen_loads(const Space& s, ir::Program& p) {
   const auto set = [&](int tensor, const ir::Layout& layout, std::span<const int64_t> shape,
                        std::span<const ir::Index> index) {
     const auto t = static_cast<size_t>(tensor);
-    // Runs begin at multiples of their length, so that rows are multiples of it as well.
+    // Runs begin at multiples of their length, so that rows do as well.
     const int64_t most = ir::kWidestRun / ir::bytes_of(p.graph.tensors[t].dtype),
-                  row = layout.dims.empty() ? 1 : ir::physical_shape(layout, shape).back();
+                  row = lower::row_alignment(layout, shape);
     p.threads->widths[t] =
         static_cast<int>(std::gcd(most, std::gcd(row, ir::neighbours_of_thread(p, layout, index))));
   };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/search/tile_choices.h"
+#include "lower/threads.h"
 
 namespace assay::compiler {
 
@@ -18,13 +19,12 @@ struct Axes {
 // Of a product of two f32 matrices, the columns lying together in the output.
 std::optional<Axes> axes_of(const Space& s) {
   const std::vector<ir::Read>& reads = s.anchor.reads;
-  if (!s.machine.simt || !s.dense || reads.size() != 2 ||
-      static_cast<int>(s.anchor.axes.size()) != s.spatial + 1)
-    return std::nullopt;
+  const std::optional<int> summed = lower::summed_axis(s.problem.graph, s.anchor);
+  if (!s.machine.simt || !s.dense || reads.size() != 2 || !summed) return std::nullopt;
   for (const ir::Tensor& t : s.problem.graph.tensors)
     if (t.dtype != ir::DType::f32) return std::nullopt;
   Axes out;
-  out.reduced = s.spatial;
+  out.reduced = *summed;
   out.column = s.storage_order().empty() ? -1 : s.storage_order().back();
   const auto moves = [&](int read, int axis) { return ir::moves_with(s.anchor, read, axis); };
   if (out.column < 0 || moves(0, out.column) == moves(1, out.column)) return std::nullopt;

@@ -55,7 +55,7 @@ const std::vector<Row>& house() {
         {"lower",
          base,
          {"count.h", "early_loads.h", "fragment_runs.h", "group_scratch.h", "instruction.h",
-          "legal.h", "lower.h", "mapped_copy.h", "nest.h"}},
+          "legal.h", "lower.h", "mapped_copy.h", "nest.h", "threads.h"}},
         // The prediction wing.
         {"model",
          base + Words{"lower"},

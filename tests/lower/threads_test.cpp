@@ -35,35 +35,41 @@ int power_below(int64_t n, int most) {
   return p;
 }
 
-// A product of random extents, a and b stored either way, with an epilogue half of the time.
+// A product of random extents, a and b stored either way, with an epilogue half of the time. Half
+// of them are of a batch, of one or several; b is the same for all of it, in a dimension of one.
+// Half have filters of one position, and half are stored with padding.
 Drawn draw(std::mt19937& rng) {
   const bool fits = pick(rng, {0, 1}) == 1, epilogue = pick(rng, {0, 1}) == 1,
              a_turned = pick(rng, {0, 1}) == 1, b_turned = pick(rng, {0, 1}) == 1,
-             staged = pick(rng, {0, 1}) == 1;
+             staged = pick(rng, {0, 1}) == 1, batched = pick(rng, {0, 1}) == 1,
+             filters = pick(rng, {0, 1}) == 1, padded = pick(rng, {0, 1}) == 1;
   const auto extent = [&] {
     return fits ? pick<int64_t>(rng, {16, 32, 64})
                 : pick<int64_t>(rng, {1, 3, 7, 13, 16, 17, 20, 31, 36, 52, 64});
   };
-  const int64_t m = extent(), n = extent(), k = extent();
-  const auto matrix = [](bool turned, int64_t r, int64_t c) {
-    return turned ? fmt::format("f32 {}x{}", c, r) : fmt::format("f32 {}x{}", r, c);
+  const int64_t m = extent(), n = extent(), k = extent(), batch = pick(rng, {1, 3});
+  const int outer = batched ? 1 : 0;  // axes and dimensions
+  const auto matrix = [&](bool turned, int64_t images, int64_t r, int64_t c) {
+    return "f32 " + (batched ? fmt::format("{}x", images) : "") +
+           (turned ? fmt::format("{}x{}", c, r) : fmt::format("{}x{}", r, c));
   };
+  const std::string of = batched ? "i, " : "", one = batched ? "0, " : "",
+                    axis = batched ? fmt::format("i: {}, ", batch) : "";
   const std::string node = fmt::format(
-      "    - {{name: mm, op: matmul, out: \"{}[m, n]\", axes: {{m: {}, n: {}, k: {}}}, combine: "
-      "sum,\n"
-      "       body: \"{} * {}\"}}\n",
-      epilogue ? "x" : "c", m, n, k, a_turned ? "a[k, m]" : "a[m, k]",
-      b_turned ? "b[n, k]" : "b[k, n]");
+      "    - {{name: mm, op: matmul, out: \"{}[{}m, n]\", axes: {{{}m: {}, n: {}, k: {}{}}}, "
+      "combine: sum,\n       body: \"a[{}{}] * b[{}{}]\"}}\n",
+      epilogue ? "x" : "c", of, axis, m, n, k, filters ? ", r: 1" : "", of,
+      a_turned ? "k, m" : "m, k", one,
+      filters ? (b_turned ? "n, k, r" : "k, n, r") : (b_turned ? "n, k" : "k, n"));
   const std::string rest = fmt::format(
-      "    - {{name: bias, op: add, out: \"c[m, n]\", axes: {{m: {}, n: {}}}, body: \"max(x[m, n] "
-      "+ "
-      "s[n], 0)\"}}\n",
-      m, n);
+      "    - {{name: bias, op: add, out: \"c[{0}m, n]\", axes: {{{1}m: {2}, n: {3}}}, body: "
+      "\"max(x[{0}m, n] + s[n], 0)\"}}\n",
+      of, axis, m, n);
   const std::string text = fmt::format(
       "schema: assay/graph/1\nname: product\ninputs: {{a: {}, b: {}{}}}\nnodes:\n{}{}outputs: "
       "[c]\n",
-      matrix(a_turned, m, k), matrix(b_turned, k, n), epilogue ? fmt::format(", s: f32 {}", n) : "",
-      node, epilogue ? rest : "");
+      matrix(a_turned, batch, m, k), matrix(b_turned, 1, k, n) + (filters ? "x1" : ""),
+      epilogue ? fmt::format(", s: f32 {}", n) : "", node, epilogue ? rest : "");
   const auto g = ir::parse_graph(text, "g.yaml");
   EXPECT_TRUE(g.ok()) << render(g.diags()) << text;
   Drawn out;
@@ -72,6 +78,13 @@ Drawn draw(std::mt19937& rng) {
   p.graph = *g;
   for (const ir::Tensor& t : p.graph.tensors)
     p.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
+  for (const int t : {p.graph.inputs[0], p.graph.outputs[0]})
+    if (padded) {
+      ir::Layout& l = p.layouts[static_cast<size_t>(t)];
+      l.pad.resize(l.dims.size());
+      l.pad.back() = {pick(rng, {0, 1, 4}), pick(rng, {0, 1, 4})};
+      l.pad[l.pad.size() - 2] = {1, 1};
+    }
   if (epilogue) p.edges.push_back({0, 1, "registers"});
   const int rows = power_below(m, pick(rng, {1, 2, 4})),
             columns = power_below(n, pick(rng, {1, 4, 8}));
@@ -81,24 +94,33 @@ Drawn draw(std::mt19937& rng) {
                 unrolled = std::min<int64_t>(k, pick(rng, {1, 2, 4})),
                 depth = staged ? std::min<int64_t>(k, unrolled * pick(rng, {2, 4})) : k;
   out.whole = m % tile_m == 0 && n % tile_n == 0 && k % depth == 0 && depth % unrolled == 0;
-  p.tiles = {{"l1", {tile_m, tile_n, k}, {0, 1}}};
-  if (staged) p.tiles.push_back({"l1", {tile_m, tile_n, depth}, {2}});
-  p.tiles.push_back({"registers", {tile_m, tile_n, unrolled}, {2}});
+  const auto tile = [&](int64_t of_k) {
+    std::vector<int64_t> extents{tile_m, tile_n, of_k};
+    if (batched) extents.insert(extents.begin(), 1);
+    if (filters) extents.push_back(1);
+    return extents;
+  };
+  p.tiles = {{"l1", tile(k), batched ? std::vector<int>{0, 1, 2} : std::vector<int>{0, 1}}};
+  if (staged) p.tiles.push_back({"l1", tile(depth), {2 + outer}});
+  p.tiles.push_back({"registers", tile(unrolled), {2 + outer}});
   const std::string tasks =
       pick(rng, {0, 1}) == 1
           ? fmt::format("spatial({}, {}) * repeat({}, {})", threads_m, threads_n, rows, columns)
           : fmt::format("repeat({}, 1) * spatial({}, {}) * repeat(1, {})", rows, threads_m,
                         threads_n, columns);
-  p.threads = ir::ThreadMapping{0, 1, *ir::parse_mapping(tasks), {}};
+  p.threads = ir::ThreadMapping{outer, 1 + outer, *ir::parse_mapping(tasks), {}};
   p.threads->widths.assign(p.graph.tensors.size(), 1);
   if (staged)
     for (int r = 0; r < 2; ++r) {
       ir::Staging s;
       s.read = r;
       s.level = 1;
-      s.layout = ir::row_major(2);
-      if (pick(rng, {0, 1}) == 1) std::swap(s.layout.dims[0], s.layout.dims[1]);
-      s.layout.pad.resize(2);
+      const int inner = r == 1 && filters ? 1 : 0;
+      s.layout = ir::row_major(2 + outer + inner);
+      if (pick(rng, {0, 1}) == 1)
+        std::swap(s.layout.dims[static_cast<size_t>(outer)],
+                  s.layout.dims[static_cast<size_t>(outer + 1)]);
+      s.layout.pad.resize(s.layout.dims.size());
       s.layout.pad[static_cast<size_t>(s.layout.dims.back().dim)].after = pick(rng, {0, 1, 4});
       for (int w = lower::longest_run(p, s); w >= 1 && !s.tasks; w /= 2)
         if (auto dealt =
@@ -127,7 +149,7 @@ Drawn draw_legal(std::mt19937& rng) {
 
 TEST(Threads, RandomProductsComputeWhatTheReferenceComputes) {
   std::mt19937 rng(5);
-  int runs = 0, copies = 0, waves = 0, epilogues = 0, partial = 0;
+  int runs = 0, copies = 0, waves = 0, epilogues = 0, partial = 0, batches = 0;
   for (int i = 0; i < 500; ++i) {
     const Drawn d = draw_legal(rng);
     const auto kernel = lower::lower(d.program, small_gpu(kLanes));
@@ -140,12 +162,14 @@ TEST(Threads, RandomProductsComputeWhatTheReferenceComputes) {
     waves += kernel->waves > 1;
     epilogues += d.program.graph.nodes.size() > 1;
     partial += !d.whole;
+    batches += d.program.graph.nodes[0].axes[0].name == "i";
   }
   EXPECT_GT(runs, 100);
   EXPECT_GT(copies, 50);
   EXPECT_GT(waves, 50);
   EXPECT_GT(epilogues, 100);
   EXPECT_GT(partial, 60);
+  EXPECT_GT(batches, 100);
 }
 
 // Whole tiles, since the prices are those of a whole group.
@@ -224,7 +248,7 @@ TEST(Threads, ComputeProducts) {
   EXPECT_THAT(unpriceable(product("combine: sum", "combine: max"), gpu),
               HasSubstr("compute a product"));
   EXPECT_THAT(unpriceable(product("\ntiles:", "\nlayouts: {a: \"[0, 1/8, 1%8]\"}\ntiles:"), gpu),
-              HasSubstr("without blocks and padding, and a has some"));
+              HasSubstr("without blocks, and a has some"));
   EXPECT_THAT(unpriceable(product("b: f32", "b: f16"), gpu), HasSubstr("take f32, and b is f16"));
   ir::Program strided = p;
   strided.graph.tensors[0].shape = {64, 31};
@@ -241,7 +265,7 @@ TEST(Threads, RefusesWhatHasNoKernel) {
   EXPECT_EQ(faults(product(), small_gpu(kLanes)), "");
   EXPECT_THAT(faults(product(), small_gpu(48)), HasSubstr("64 are no whole waves of 48"));
   EXPECT_THAT(faults(product("b: f32 16x32", "b: f32 16x33"), small_gpu(kLanes)),
-              HasSubstr("b: width 2, and rows of 33 elements are no multiple"));
+              HasSubstr("b: width 2, and rows begin at multiples of 33 elements"));
   hwdesc::Target t = small_gpu(kLanes);
   t.profile.execution.threads_per_group_max.value = hwdesc::Count{32};
   EXPECT_THAT(faults(product(), t), HasSubstr("64 threads in a group, of 32 at most"));
