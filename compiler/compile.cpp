@@ -105,7 +105,7 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
                  const Options& options, const FasterGraph* planned, TileGraphs& graphs,
                  Compiled* out) {
   const bool free_io = free_layouts(graph);
-  RewriteCost cost(target, m);
+  RewriteCost cost(target, m, options.each);
   const Gains gains{cost, kResultsPerLane * m.units * m.native_width};
 
   // Canonicalise, fold, fuse elementwise.
@@ -183,7 +183,7 @@ using PlanOf = std::function<Result<Compiled>(const ir::Graph&, const Options&)>
 // The time of each node is that of a step of its own.
 Result<Compiled> streamed(const ir::Graph& graph, const hwdesc::Target& target,
                           const model::Machine& m, const Options& options, const PlanOf& plan_of) {
-  RewriteCost cost(target, m);
+  RewriteCost cost(target, m, options.each);
   const Faster faster = [&](const LaidOut& now, const LaidOut& then) {
     return cost.seconds_of(then) < cost.seconds_of(now);
   };

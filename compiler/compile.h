@@ -30,6 +30,7 @@ struct Options {
   std::optional<int64_t> memory = {};
   std::function<void(int done, int total, const std::string& what)> progress;  // may be empty
   const std::atomic<bool>* cancel = nullptr;
+  ForEach each = {};  // programs are estimated by it
 };
 
 struct Compiled {

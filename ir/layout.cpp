@@ -64,4 +64,18 @@ Index physical_offset(const Layout& layout, std::span<const int64_t> shape,
   return simplify(out, ranges);
 }
 
+int64_t element_at(const Layout& layout, std::span<const int64_t> shape,
+                   std::span<const int64_t> position) {
+  int64_t out = 0, stride = 1;
+  for (size_t p = layout.dims.size(); p-- > 0;) {
+    const PhysicalDim& d = layout.dims[p];
+    const Pad pad = pad_of(layout, d.dim);
+    const int64_t at = (position[static_cast<size_t>(d.dim)] + pad.before) / d.div,
+                  extent = shape[static_cast<size_t>(d.dim)] + pad.before + pad.after;
+    out += (d.mod > 0 ? at % d.mod : at) * stride;
+    stride *= d.mod > 0 ? d.mod : (extent + d.div - 1) / d.div;
+  }
+  return out;
+}
+
 }  // namespace assay::ir

@@ -52,6 +52,9 @@ int64_t physical_elements(const Layout& layout, std::span<const int64_t> shape);
 // Element offset of the logical position `index` (one Index per logical dimension).
 Index physical_offset(const Layout& layout, std::span<const int64_t> shape,
                       std::span<const Index> index, Ranges ranges);
+// The same of one position.
+int64_t element_at(const Layout& layout, std::span<const int64_t> shape,
+                   std::span<const int64_t> position);
 
 // `[0, 1/16, 2, 3, 1%16] pad 2:1,1 3:1,1 of 128` (of 0 is not shown): round-trips through
 // parse_layout.

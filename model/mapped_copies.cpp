@@ -26,13 +26,6 @@ std::vector<int64_t> position_of(const ir::Layout& layout, std::span<const int64
   return out;
 }
 
-int64_t element_at(const ir::Layout& layout, std::span<const int64_t> shape,
-                   const std::vector<int64_t>& position) {
-  std::vector<ir::Index> at;
-  for (const int64_t x : position) at.push_back(ir::constant(x));
-  return ir::evaluate(ir::physical_offset(layout, {shape.begin(), shape.end()}, at, {}), {});
-}
-
 }  // namespace
 
 RunCycles run_cycles(const ir::Program& p, const ir::Staging& s, const WaveShape& shape) {
@@ -42,9 +35,10 @@ RunCycles run_cycles(const ir::Program& p, const ir::Staging& s, const WaveShape
   std::vector<int64_t> from, to;
   for (int l = 0; l < std::min(p.vector_width, s.tasks->workers()); ++l) {
     std::vector<int64_t> at = position_of(s.layout, tile, s.tasks->task(l, 0));
-    to.push_back(element_at(s.layout, tile, at) * bytes / static_cast<int64_t>(shape.bank_width));
+    to.push_back(ir::element_at(s.layout, tile, at) * bytes /
+                 static_cast<int64_t>(shape.bank_width));
     for (size_t d = 0; d < at.size(); ++d) at[d] = std::min(at[d], whole[d] - 1);
-    from.push_back(element_at(p.layouts[t], whole, at) * bytes);
+    from.push_back(ir::element_at(p.layouts[t], whole, at) * bytes);
   }
   const auto line = static_cast<int64_t>(shape.line);
   const int words = std::max(1, run / static_cast<int>(shape.bank_width));

@@ -47,17 +47,18 @@ ir::Reach clipped(ir::Reach v, int64_t extent) {
 }
 
 // Positions per logical dimension that a tile of the anchor's axes touches, clipped to the tensor.
-std::vector<ir::Reach> region(const ir::Program& p, const Stream& s,
-                              const std::vector<int64_t>& tile) {
+// Into `out`, by way of `ranges`: both keep their memory from tile to tile.
+void region(const ir::Program& p, const Stream& s, const std::vector<int64_t>& tile,
+            std::vector<ir::Range>& ranges, std::vector<ir::Reach>& out) {
   const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(s.tensor)];
   const auto all_of = [](int64_t n) { return ir::Reach{n, n, 1}; };
-  std::vector<ir::Reach> out;
+  out.clear();
   const ir::Read* r = s.written ? nullptr : read_of(p, s);
   if (r == nullptr) {
     for (size_t d = 0; d < t.shape.size(); ++d) out.push_back(all_of(tile[d]));
-    return out;
+    return;
   }
-  std::vector<ir::Range> ranges;
+  ranges.clear();
   for (int64_t e : tile) ranges.push_back({0, e - 1});
   const ir::Node& n = p.graph.nodes[static_cast<size_t>(s.node)];
   for (size_t d = 0; d < r->index.size(); ++d) {
@@ -66,7 +67,6 @@ std::vector<ir::Reach> region(const ir::Program& p, const Stream& s,
         looked_up ? all_of(positions(n, *r->lookup, tile)) : ir::reach_of(r->index[d], ranges),
         t.shape[d]));
   }
-  return out;
 }
 
 // Inner physical dimensions that are wholly covered are one run.
@@ -245,8 +245,8 @@ struct Stored {
                               : t.shape),
         full(ir::physical_shape(layout, shape)) {}
 
-  Footprint within(const std::vector<int64_t>& tile, double line) const {
-    std::vector<ir::Reach> extent = region(p, stream, tile);
+  Footprint within(const std::vector<int64_t>& tile, double line) {
+    region(p, stream, tile, ranges, extent);
     for (size_t d = 0; d < extent.size(); ++d) {
       extent[d] = clipped(extent[d], shape[d]);
       if (stream.with_gaps) extent[d] = {extent[d].span, extent[d].span, 1};
@@ -259,6 +259,8 @@ struct Stored {
   const ir::Tensor& t;
   const ir::Layout& layout;
   std::vector<int64_t> shape, full;
+  std::vector<ir::Range> ranges;
+  std::vector<ir::Reach> extent;
 };
 
 // What one of `units` units covers of the outermost loop's axis.
@@ -281,9 +283,10 @@ Footprint unit_footprint(const ir::Program& p, const Streams& s, const Stream& s
 
 std::vector<Footprint> footprints(const ir::Program& p, const Streams& s, const Stream& stream,
                                   double line) {
-  const Stored stored(p, stream);
+  Stored stored(p, stream);
   std::vector<int64_t> tile = tile_extents(p, s.nest, 0);
   std::vector<Footprint> out;
+  out.reserve(std::min(stream.end_depth, s.nest.loops.size()) + 1);
   for (size_t depth = 0; depth <= std::min(stream.end_depth, s.nest.loops.size()); ++depth) {
     if (depth > 0) {
       const lower::Loop& l = s.nest.loops[depth - 1];

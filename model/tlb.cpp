@@ -49,13 +49,29 @@ double misses(const Streams& s, const ReuseModel& r, double page, const Level& b
   return (bytes + left * all) / page;
 }
 
+// Do all pages that one unit touches stay? Then they were there before.
+bool holds_all(const std::vector<Footprint>& whole, double page, double entries) {
+  double size = 0;
+  for (const Footprint& f : whole) size += f.bytes(page);
+  return size <= entries * page;
+}
+
+bool holds_all(const std::vector<Footprint>& whole, double page, const Level& buffer) {
+  double size = 0;
+  for (const Footprint& f : whole) size += f.occupied_any_sets(page);
+  return 1 - hit_fraction(buffer, size, buffer.end) <= kNegligible;
+}
+
 // Of all units; `held`: what one of them has room for.
 template <class Held>
 double misses_of_units(const ir::Program& p, const Streams& s, const Machine& m, double page,
                        const Held& held) {
+  const double units = std::min(m.units, static_cast<double>(ir::group_count(p)));
+  std::vector<Footprint> whole;
+  for (const Stream& stream : s.streams) whole.push_back(unit_footprint(p, s, stream, units, page));
+  if (holds_all(whole, page, held)) return 0;
   const std::vector<double> any;
-  return misses(s, ReuseModel(p, s, m, any, page, 1), page, held) *
-         std::min(m.units, static_cast<double>(ir::group_count(p)));
+  return misses(s, ReuseModel(p, s, m, any, page, 1), page, held) * units;
 }
 
 }  // namespace

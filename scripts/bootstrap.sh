@@ -11,7 +11,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 packages=(g++ cmake ninja-build clang-format libyaml-cpp-dev libfmt-dev libcli11-dev libeigen3-dev nlohmann-json3-dev libjs-chart.js
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler libtbb-dev
   libxxhash-dev opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd libvulkan-dev libvulkan1 mesa-vulkan-drivers vulkan-validationlayers glslang-dev graphviz fonts-dejavu-core python3 python3-venv python3-jsonschema python3-yaml)
 for option in "$@"; do
   case $option in

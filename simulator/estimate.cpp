@@ -24,8 +24,8 @@ using model::Estimate;
 using model::Machine;
 using model::Quantity;
 
-Estimator::Estimator(const ir::Program& p, const Machine& m, const CacheState& before,
-                     std::span<const Range> where, const lower::Counts* counts, TermDetail words)
+Estimator::Estimator(const ir::Program& p, const Machine& m, const lower::Counts* counts,
+                     TermDetail words)
     : p_(p),
       m_(m),
       detail_(words),
@@ -38,16 +38,23 @@ Estimator::Estimator(const ir::Program& p, const Machine& m, const CacheState& b
       share_(busiest_share(p, m)),
       pipes_(m, width_, share_, model::seconds_of_instruction(m, p.instruction),
              model::multiply_add_cost(m, ir::computed_in(p.graph, p.graph.nodes[0]))) {
-  others_ = remote_lines(p, streams_, m, before, where);
-  traffic_ = model::traffic(p, streams_, m, cached_fractions(p, streams_, m, before, where),
-                            model::accessed_bytes(p, streams_, counts_, m.levels[0].line));
   groups_ = static_cast<double>(ir::group_count(p));
   active_ = std::min(m.units, groups_);
   moved_ = share_;
   moved_by_others_ = active_ > 1 ? std::min(moved_, (1 - moved_) / (active_ - 1)) : 0;
 }
 
-Estimate Estimator::run() {
+double Estimator::at_least() {
+  in_core_time();
+  const double body = ecm_time(cost_, m_.load_store_serialisation);
+  launch_time();
+  return body + fixed_ + late_start(m_, active_, body);
+}
+
+Estimate Estimator::run(const CacheState& before, std::span<const Range> where) {
+  others_ = remote_lines(p_, streams_, m_, before, where);
+  traffic_ = model::traffic(p_, streams_, m_, cached_fractions(p_, streams_, m_, before, where),
+                            model::accessed_bytes(p_, streams_, counts_, m_.levels[0].line));
   out_.groups = groups_;
   out_.flops = ir::flops_of(p_.graph, p_.graph.nodes[0]);
   out_.balance = 1 / (share_ * active_);
@@ -135,7 +142,7 @@ Estimate estimate(const ir::Program& p, const Machine& m, const CacheState& befo
   if (m.simt)
     return estimate_launch(p, m, before, where, counts != nullptr ? *counts : model::closed_form(p),
                            detail);
-  return Estimator(p, m, before, where, counts, detail).run();
+  return Estimator(p, m, counts, detail).run(before, where);
 }
 
 }  // namespace assay::simulator

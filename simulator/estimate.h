@@ -52,10 +52,17 @@ model::Estimate estimate(const ir::Program& p, const model::Machine& m, const Ca
                          std::span<const Range> where, const lower::Counts* counts = nullptr,
                          TermDetail detail = TermDetail::full);
 
-// One group's tile of a program that shares groups with others, on one unit beside busy others,
-// with the caches that such a tile leaves. `group`: extents of the tile per axis of the anchor.
-model::Estimate estimate_tile(const ir::Program& p, std::span<const int64_t> group,
-                              const model::Machine& m, TermDetail detail = TermDetail::none);
+// One unit of a chip whose units are cores, beside busy others.
+model::Machine busy_unit(const model::Machine& m);
+
+// One group's part of a program that shares groups with others. `group`: extents of its tile per
+// axis of the anchor.
+ir::Program tile_of_group(const ir::Program& p, std::span<const int64_t> group);
+
+// Such a part, with the caches that it leaves. `unit`: as `busy_unit` says; `counts`: of the tile.
+model::Estimate estimate_tile(const ir::Program& p, const ir::Program& tile,
+                              std::span<const int64_t> group, const model::Machine& unit,
+                              const lower::Counts& counts);
 
 // What a program of a tile-graph finds in a group, where lanes are threads.
 struct InGroup {
@@ -69,10 +76,13 @@ struct InGroup {
 // A program that shares groups with others, as a launch of its own. Pre: m.simt, no p.threads.
 model::Estimate estimate_member(const ir::Program& p, const model::Machine& m,
                                 const CacheState& before, std::span<const Range> where,
-                                const InGroup& group, TermDetail detail = TermDetail::none);
+                                const InGroup& group, const lower::Counts& counts,
+                                TermDetail detail = TermDetail::none);
 
-// A lower bound of a program's time, from its instructions alone; 0: there is none. Far cheaper.
-double at_least(const ir::Program& p, const model::Machine& m, const InGroup& group = {});
+// A lower bound of a program's time, from its instructions alone. Cheaper. Pre: no p.threads and no
+// producers.
+double at_least(const ir::Program& p, const model::Machine& m, const lower::Counts& counts,
+                const InGroup& group = {});
 
 // The caches after the program ran.
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before,

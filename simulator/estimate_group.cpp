@@ -12,6 +12,7 @@
 #include "ir/producers.h"
 #include "lower/group_scratch.h"
 #include "model/bandwidth.h"
+#include "model/closed_form.h"
 #include "model/retention.h"
 #include "simulator/complete.h"
 #include "simulator/load_balance.h"
@@ -237,7 +238,8 @@ model::Estimate launches(const ir::Program& p, const model::Machine& m, const Ca
     group.repeats = static_cast<double>(ir::group_count(p)) /
                     static_cast<double>(ir::group_count(members[i].program));
     const model::Estimate e =
-        estimate_member(members[i].program, last ? m : inside, before, own, group, detail);
+        estimate_member(members[i].program, last ? m : inside, before, own, group,
+                        model::closed_form(members[i].program), detail);
     add(out, e, 1, 1);
     const int made = last ? -1 : ir::passed_tensor(p.producers[i]);
     stored.add(ir::is_stored(p, made) ? made : -1, e);
@@ -319,12 +321,28 @@ model::Estimate estimate_group(const ir::Program& p, const model::Machine& m,
   return out;
 }
 
-model::Estimate estimate_tile(const ir::Program& p, std::span<const int64_t> group,
-                              const model::Machine& m, TermDetail detail) {
+namespace {
+
+// Axes along which groups have a tile each, by their own numbers.
+std::vector<int> tiled_axes(const ir::Program& p, std::span<const int64_t> group) {
   std::vector<int> axes;
   for (size_t a = 0; a < group.size(); ++a)
     axes.push_back(group[a] < p.graph.nodes[0].axes[a].extent ? static_cast<int>(a) : -1);
-  const model::Machine unit = unit_of(m, m.units);
+  return axes;
+}
+
+}  // namespace
+
+model::Machine busy_unit(const model::Machine& m) { return unit_of(m, m.units); }
+
+ir::Program tile_of_group(const ir::Program& p, std::span<const int64_t> group) {
+  return tile_of(p, tiled_axes(p, group));
+}
+
+model::Estimate estimate_tile(const ir::Program& p, const ir::Program& tile,
+                              std::span<const int64_t> group, const model::Machine& unit,
+                              const lower::Counts& counts) {
+  const std::vector<int> axes = tiled_axes(p, group);
   std::vector<Range> where;
   int64_t end = 0;
   for (int t = 0; t < static_cast<int>(p.graph.tensors.size()); ++t) {
@@ -334,8 +352,7 @@ model::Estimate estimate_tile(const ir::Program& p, std::span<const int64_t> gro
     where.push_back({end, end + std::max<int64_t>(1, bytes)});
     end = where.back().end;
   }
-  const ir::Program tile = tile_of(p, axes);
-  return estimate(tile, unit, after(tile, unit, {}, where), where, nullptr, detail);
+  return estimate(tile, unit, after(tile, unit, {}, where), where, &counts, TermDetail::none);
 }
 
 CacheState after_group(const ir::Program& p, const model::Machine& m, CacheState before,

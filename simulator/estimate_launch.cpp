@@ -12,6 +12,7 @@
 #include "model/price.h"
 #include "model/slp.h"
 #include "simulator/cache_lookup.h"
+#include "simulator/estimator.h"
 #include "simulator/launch_terms.h"
 
 namespace assay::simulator {
@@ -166,15 +167,16 @@ double registers_per_group(const ir::Program& p) {
 
 model::Estimate estimate_member(const ir::Program& p, const model::Machine& m,
                                 const CacheState& before, std::span<const Range> where,
-                                const InGroup& group, TermDetail detail) {
-  return estimate_launch(p, m, before, where, model::closed_form(p), detail, group);
+                                const InGroup& group, const lower::Counts& counts,
+                                TermDetail detail) {
+  return estimate_launch(p, m, before, where, counts, detail, group);
 }
 
-double at_least(const ir::Program& p, const model::Machine& m, const InGroup& group) {
-  if (!m.simt || p.threads) return 0;
+double at_least(const ir::Program& p, const model::Machine& m, const lower::Counts& counts,
+                const InGroup& group) {
+  if (!m.simt) return Estimator(p, m, &counts, TermDetail::none).at_least();
   return LaunchEstimate(p, m, group, TermDetail::none)
-      .at_least(model::with_merged_loads(p, m.merged_loads,
-                                         model::with_conversions(p, m, model::closed_form(p))));
+      .at_least(model::with_merged_loads(p, m.merged_loads, model::with_conversions(p, m, counts)));
 }
 
 }  // namespace assay::simulator

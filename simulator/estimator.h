@@ -20,10 +20,13 @@ namespace assay::simulator {
 
 class Estimator {  // invariant: refers to a program and a machine that outlive it
  public:
-  Estimator(const ir::Program& p, const model::Machine& m, const CacheState& before,
-            std::span<const Range> where, const lower::Counts* counts, TermDetail detail);
+  Estimator(const ir::Program& p, const model::Machine& m, const lower::Counts* counts,
+            TermDetail detail);
 
-  model::Estimate run();
+  model::Estimate run(const CacheState& before, std::span<const Range> where);
+
+  // Were its data in the nearest cache. All else only adds to it.
+  double at_least();
 
  private:
   // `detail`: a function that says what the term is made of.

@@ -1,6 +1,7 @@
 #include "toolkit/compile.h"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <chrono>
 #include <cmath>
@@ -167,6 +168,9 @@ Result<compiler::Compiled> choose_programs(const ir::Graph& graph, const hwdesc:
   o.cancel = options.cancel;
   o.progress = [&](int done, int total, const std::string& what) {
     report(options.progress, done, total, what);
+  };
+  o.each = [](size_t n, const std::function<void(size_t)>& f) {
+    tbb::parallel_for(size_t{0}, n, f);
   };
   Result<compiler::Compiled> compiled = compiler::compile(graph, target, o);
   if (!compiled) return compiled;

@@ -50,7 +50,7 @@ class Connector {  // invariant: refers to the parts of one compilation, which o
         programs_(programs),
         machine_(machine),
         options_(options),
-        made_of_(graphs, programs, target, machine),
+        made_of_(graphs, programs, target, machine, options.each),
         steps_(graphs, programs, machine),
         costs_(graphs.parts.size()) {
     if (options.fuse < Fuse::all) return;

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
+#include <optional>
 #include <utility>
 
+#include "compiler/search/candidate_times.h"
 #include "compiler/search/space.h"
 #include "lower/count.h"
 #include "lower/legal.h"
@@ -16,16 +17,6 @@ namespace assay::compiler {
 
 namespace {
 
-// Of a whole program, or of a tile where groups are given.
-model::Estimate estimate_of(const Problem& problem, const ir::Program& p, const model::Machine& m,
-                            const simulator::CacheState& before,
-                            std::span<const simulator::Range> where) {
-  if (problem.group.empty())
-    return simulator::estimate(p, m, before, where, nullptr, simulator::TermDetail::none);
-  return m.simt ? simulator::estimate_member(p, m, before, where, problem.on_chip)
-                : simulator::estimate_tile(p, problem.group, m);
-}
-
 // Exact counts when the program lowers; without a known dialect the closed form stands.
 bool rescore(Candidate& c, const Problem& problem, const hwdesc::Target& target,
              const model::Machine& m, const simulator::CacheState& before,
@@ -33,7 +24,6 @@ bool rescore(Candidate& c, const Problem& problem, const hwdesc::Target& target,
   if (!c.program.workers.empty() && !target.dialect.known) return true;  // predicted only
   if (!problem.group.empty()) {  // counted with the programs that share its groups
     why = lower::legal(c.program, target);
-    if (why.empty()) c.estimate = estimate_of(problem, c.program, m, before, where);
     return why.empty();
   }
   const Result<ir::Kernel> kernel = lower::lower(c.program, target);
@@ -92,26 +82,6 @@ void prefer_own(std::vector<Candidate>& sorted, const model::Machine& m) {
     std::rotate(sorted.begin(), least, least + 1);
 }
 
-// Estimates of all programs that may be among the `keep` fastest. Those whose lower bound exceeds
-// that many estimates are not.
-std::vector<Candidate> fastest(const Problem& problem,
-                               std::vector<std::pair<double, ir::Program>>& bounded,
-                               const model::Machine& m, const simulator::CacheState& before,
-                               std::span<const simulator::Range> where, int keep) {
-  std::stable_sort(bounded.begin(), bounded.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Candidate> out;
-  std::priority_queue<double> best;
-  for (auto& [least, program] : bounded) {
-    if (static_cast<int>(best.size()) >= keep && least > best.top()) break;
-    model::Estimate e = estimate_of(problem, program, m, before, where);
-    best.push(e.seconds);
-    if (static_cast<int>(best.size()) > keep) best.pop();
-    out.push_back({std::move(program), std::move(e)});
-  }
-  return out;
-}
-
 using Fastest = std::map<std::string, Alternative>;
 
 void note(Fastest& to, const std::string& instruction, double seconds, bool at_least) {
@@ -122,13 +92,12 @@ void note(Fastest& to, const std::string& instruction, double seconds, bool at_l
 
 // Per instruction; those of the best candidate are left out.
 std::vector<Alternative> others_of(const std::vector<Candidate>& estimated,
-                                   const std::vector<std::pair<double, ir::Program>>& bounded,
-                                   const std::string& chosen) {
+                                   const std::vector<Bounded>& bounded, const std::string& chosen) {
   Fastest all;
   for (const Candidate& c : estimated) note(all, c.program.instruction, c.estimate.seconds, false);
   for (size_t i = estimated.size(); i < bounded.size(); ++i)
-    if (!all.contains(bounded[i].second.instruction))
-      note(all, bounded[i].second.instruction, bounded[i].first, true);
+    if (!all.contains(bounded[i].program.instruction))
+      note(all, bounded[i].program.instruction, bounded[i].least, true);
   all.erase(chosen);
   std::vector<Alternative> out;
   for (auto& [name, a] : all) out.push_back(std::move(a));
@@ -169,31 +138,47 @@ std::vector<Choice> choices_for(const Space& s, bool printed) {
   return all;
 }
 
+namespace {
+
+// A choice as a program with its bound, or why it is left out.
+struct Considered {
+  std::optional<Bounded> bounded;
+  Diags why;
+};
+
+Considered consider(const Space& space, const Choice& choice, const CandidateTimes& times,
+                    const hwdesc::Target& target) {
+  ir::Program program = build(space, choice);
+  if (spills(program, space.machine) || !keeps_groups(space.problem, program)) return {};
+  const bool printed = target.dialect.known || program.workers.empty();
+  Diags over = printed ? lower::over_limits(program, target) : lower::unpriceable(program, target);
+  if (!over.empty()) return {std::nullopt, std::move(over)};
+  return {times.bound(std::move(program)), {}};
+}
+
+}  // namespace
+
 Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target,
                               const model::Machine& m, const simulator::CacheState& before,
-                              std::span<const simulator::Range> where, int keep) {
+                              std::span<const simulator::Range> where, int keep,
+                              const ForEach& each) {
   const Space space(problem, m);
+  const CandidateTimes times(problem, m, before, where, each);
+  const std::vector<Choice> choices = choices_for(space, target.dialect.known);
+  std::vector<Considered> considered(choices.size());
+  times.each(choices.size(),
+             [&](size_t i) { considered[i] = consider(space, choices[i], times, target); });
   Constructed out;
-  std::vector<std::pair<double, ir::Program>> bounded;
+  std::vector<Bounded> bounded;
   Diags why;
-  for (const Choice& c : choices_for(space, target.dialect.known)) {
-    Candidate candidate{build(space, c), {}};
-    if (spills(candidate.program, m) || !keeps_groups(problem, candidate.program)) {
+  for (Considered& c : considered) {
+    if (!c.why.empty()) why = std::move(c.why);
+    if (c.bounded)
+      bounded.push_back(std::move(*c.bounded));
+    else
       ++out.pruned;
-      continue;
-    }
-    const bool printed = target.dialect.known || candidate.program.workers.empty();
-    if (Diags over = printed ? lower::over_limits(candidate.program, target)
-                             : lower::unpriceable(candidate.program, target);
-        !over.empty()) {
-      why = std::move(over);
-      ++out.pruned;
-      continue;
-    }
-    const double least = simulator::at_least(candidate.program, m, problem.on_chip);
-    bounded.emplace_back(least, std::move(candidate.program));
   }
-  std::vector<Candidate> candidates = fastest(problem, bounded, m, before, where, keep);
+  std::vector<Candidate> candidates = times.fastest(bounded, keep);
   out.evaluated += static_cast<int64_t>(candidates.size());
   out.pruned += static_cast<int64_t>(bounded.size() - candidates.size());
   std::stable_sort(candidates.begin(), candidates.end(), faster);
@@ -208,10 +193,12 @@ Result<Constructed> construct(const Problem& problem, const hwdesc::Target& targ
       ++out.pruned;
   }
   if (out.best.empty()) {
-    Candidate fallback{build(space, scalar_choice(space)), {}};
-    if (!keeps_groups(problem, fallback.program))
-      return error(fallback.program.name + ": no program has " + std::to_string(problem.waves) +
+    Bounded scalar = times.bound(build(space, scalar_choice(space)));
+    if (!keeps_groups(problem, scalar.program))
+      return error(scalar.program.name + ": no program has " + std::to_string(problem.waves) +
                    " waves in such groups");
+    Candidate fallback{{}, times.estimate(scalar)};
+    fallback.program = std::move(scalar.program);
     if (!rescore(fallback, problem, target, m, before, where, why)) return why;
     out.best.push_back(std::move(fallback));
   }

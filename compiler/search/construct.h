@@ -8,6 +8,8 @@
 // of units, block tiles from the caches.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -29,6 +31,10 @@ struct Problem {
   int waves = 1;
   simulator::InGroup on_chip = {};
 };
+
+// Calls `f(i)` for every i below n, which may happen at once. Who compiles has threads or not; this
+// folder starts none. Empty: one after the other.
+using ForEach = std::function<void(size_t n, const std::function<void(size_t)>& f)>;
 
 struct Candidate {
   ir::Program program;
@@ -54,9 +60,11 @@ struct Constructed {
   int64_t evaluated = 0, pruned = 0;
 };
 
-// Errors: not even the scalar fallback can be lowered (says why).
+// What comes out is the same for every `each`. Errors: not even the scalar fallback can be lowered
+// (says why).
 Result<Constructed> construct(const Problem& problem, const hwdesc::Target& target,
                               const model::Machine& m, const simulator::CacheState& before,
-                              std::span<const simulator::Range> where, int keep);
+                              std::span<const simulator::Range> where, int keep,
+                              const ForEach& each = {});
 
 }  // namespace assay::compiler

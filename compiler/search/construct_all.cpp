@@ -45,7 +45,7 @@ class Constructor {  // invariant: refers to the parts of one compilation, which
       auto found = known.find(key);
       if (found == known.end()) {
         Result<Constructed> made =
-            construct(problem, target_, machine_, caches_, where_[i], options_.keep);
+            construct(problem, target_, machine_, caches_, where_[i], options_.keep, options_.each);
         if (!made.ok()) {
           Diags diags = made.diags();
           diags.insert(diags.begin(), error("no program can compute node " + name + " (" +

@@ -9,6 +9,7 @@
 
 #include "ir/producers.h"
 #include "lower/legal.h"
+#include "model/closed_form.h"
 #include "support/best_fit.h"
 
 namespace assay::compiler {
@@ -33,12 +34,14 @@ double near_bytes(const model::Machine& machine) {
 }
 
 GroupPrograms::GroupPrograms(const TileGraphs& graphs, const Programs& programs,
-                             const hwdesc::Target& target, const model::Machine& machine)
+                             const hwdesc::Target& target, const model::Machine& machine,
+                             const ForEach& each)
     : graphs_(graphs),
       parts_(graphs.parts),
       programs_(programs),
       target_(target),
       machine_(machine),
+      each_(each),
       near_(machine),
       near_seconds_(graphs.parts.size(), 0) {
   constexpr double kFree = 1e6;
@@ -71,7 +74,7 @@ double GroupPrograms::near_seconds(int part) {
   const ir::Program& p = programs_.chosen[at(part)];
   const double all =
       machine_.simt
-          ? simulator::at_least(p, machine_)
+          ? p.threads ? 0 : simulator::at_least(p, machine_, model::closed_form(p))
           : simulator::estimate(p, near_, {}, {}, nullptr, simulator::TermDetail::none).seconds;
   out = std::max(
       1e-12, all - machine_.launch.value - machine_.group_start.value - machine_.wakeup_skew.value);
@@ -171,10 +174,14 @@ std::string GroupPrograms::stored_level(double bytes) const {
 const GroupPrograms::Member& GroupPrograms::construct_member(const Problem& problem) {
   const auto [found, fresh] = members_.try_emplace(key_of(problem));
   if (fresh)
-    if (Result<Constructed> made = construct(problem, target_, machine_, {}, {}, 1))
-      found->second = {std::move(made->best.front().program), made->best.front().estimate.seconds};
+    if (Result<Constructed> made = construct(problem, target_, machine_, {}, {}, 1, each_))
+      found->second = {std::move(made->best.front().program),
+                       made->best.front().estimate.seconds - launch_seconds()};
   return found->second;
 }
+
+// Of the estimates that construction compares: those of tiles have none.
+double GroupPrograms::launch_seconds() const { return machine_.simt ? machine_.launch.value : 0; }
 
 double GroupPrograms::groups_of(int last, const Tile& tile) const {
   double out = 1;
@@ -213,6 +220,7 @@ GroupPrograms::Members GroupPrograms::members_for(const std::vector<int>& all,
                                                   const Propagated& tiles, int waves,
                                                   double limit) {
   Members out;
+  out.seconds = launch_seconds();  // one of all programs
   const double turns =
       machine_.simt ? 1 : groups_of(all.back(), tiles.problems.back().group) / machine_.units;
   // As many groups as a unit has room for; what is left beside them does not change a program.
@@ -229,6 +237,11 @@ GroupPrograms::Members GroupPrograms::members_for(const std::vector<int>& all,
     const Member& made = construct_member(own);
     if (!made.program) {
       out.why = "no program computes " + parts_[at(all[k])].name;
+      return out;
+    }
+    if (!std::isfinite(made.seconds)) {
+      out.why = "what " + parts_[at(all[k])].name +
+                " copies does not fit beside the tiles in a unit's own memory";
       return out;
     }
     out.programs.push_back(*made.program);
@@ -251,16 +264,18 @@ GroupPrograms::Made GroupPrograms::make(const std::vector<int>& all, const Tile&
   if (const double least = least_seconds(all, tiles); least >= limit) return {{}, "", true, least};
   Members members;
   members.why = "no group has as many waves as all programs";
-  double least = 0, alone = 0;
-  for (const int waves : machine_.simt ? std::vector<int>{1, 2, 4, 8} : std::vector<int>{1}) {
-    if (alone >= waves * limit) continue;  // waves do not do more than share the work
+  double least = 0;
+  // From the most waves on, which share a tile at best, until fewer are no faster.
+  for (const int waves : machine_.simt ? std::vector<int>{8, 4, 2, 1} : std::vector<int>{1}) {
     Members made = members_for(all, tiles, waves, least > 0 ? std::min(least, limit) : limit);
-    if (waves == 1) alone = made.seconds;
     if (!made.why.empty()) {
       if (members.programs.empty()) members.why = std::move(made.why);
       continue;
     }
-    if (least > 0 && made.seconds >= least) continue;
+    if (least > 0 && made.seconds >= least) {
+      if (least < limit) break;
+      continue;
+    }
     least = made.seconds;
     members = std::move(made);
   }

@@ -18,7 +18,7 @@ double near_bytes(const model::Machine& machine);
 class GroupPrograms {  // invariant: refers to the parts of one compilation, which outlive it
  public:
   GroupPrograms(const TileGraphs& graphs, const Programs& programs, const hwdesc::Target& target,
-                const model::Machine& machine);
+                const model::Machine& machine, const ForEach& each);
 
   // The tensor of the graph that a tile-graph computes.
   int output_of(int part) const;
@@ -71,15 +71,18 @@ class GroupPrograms {  // invariant: refers to the parts of one compilation, whi
   std::string level_for(double bytes) const;
   struct Member {
     std::optional<ir::Program> program;
-    double seconds = 0;  // of one tile in a unit's caches, or of all where lanes are threads
+    // Of one tile in a unit's caches, or of all where lanes are threads, without their launch.
+    double seconds = 0;
   };
   const Member& construct_member(const Problem& problem);
+  double launch_seconds() const;
 
   const TileGraphs& graphs_;
   const std::vector<TileGraph>& parts_;
   const Programs& programs_;
   const hwdesc::Target& target_;
   const model::Machine& machine_;
+  const ForEach& each_;
   std::vector<Problem> problems_;       // per tile-graph, with the graph's axes
   std::vector<std::set<int>> readers_;  // per tile-graph
   std::vector<bool> is_output_;         // per tile-graph, of the graph

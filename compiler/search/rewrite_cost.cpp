@@ -3,7 +3,6 @@
 #include <limits>
 #include <vector>
 
-#include "compiler/search/construct.h"
 #include "compiler/search/tile_graphs.h"
 
 namespace assay::compiler {
@@ -15,8 +14,9 @@ double RewriteCost::seconds_of(const LaidOut& laid) {
     const auto [it, fresh] =
         known_.emplace(key_of(t.problem), std::numeric_limits<double>::infinity());
     if (fresh)
-      if (const Result<Constructed> made = construct(
-              t.problem, target_, m_, {}, std::vector<simulator::Range>(t.chain.tensors.size()), 1);
+      if (const Result<Constructed> made =
+              construct(t.problem, target_, m_, {},
+                        std::vector<simulator::Range>(t.chain.tensors.size()), 1, each_);
           made.ok())
         it->second = made->best.front().estimate.seconds;
     out += it->second;

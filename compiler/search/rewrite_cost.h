@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/passes/choose_layouts.h"
+#include "compiler/search/construct.h"
 #include "hwdesc/target.h"
 #include "model/machine.h"
 
@@ -14,7 +15,8 @@ namespace assay::compiler {
 
 class RewriteCost {  // invariant: refers to a target and a machine that outlive it
  public:
-  RewriteCost(const hwdesc::Target& target, const model::Machine& m) : target_(target), m_(m) {}
+  RewriteCost(const hwdesc::Target& target, const model::Machine& m, const ForEach& each)
+      : target_(target), m_(m), each_(each) {}
 
   // Seconds of the nodes one after the other, each with empty caches. Infinite where a node has no
   // program. Equal tile-graphs are constructed once.
@@ -23,6 +25,7 @@ class RewriteCost {  // invariant: refers to a target and a machine that outlive
  private:
   const hwdesc::Target& target_;
   const model::Machine& m_;
+  const ForEach& each_;
   std::map<std::string, double> known_;
 };
 

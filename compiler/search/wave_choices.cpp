@@ -13,6 +13,14 @@ namespace {
 
 constexpr int64_t kStagedDepth = 16;  // elements of a reduction that a wave stages at once
 
+// Register tiles of which a tile that waves share consists.
+int64_t waves_of(const Space& s, const std::vector<int64_t>& shared,
+                 const std::vector<int64_t>& own) {
+  int64_t out = 1;
+  for (size_t a = 0; a < static_cast<size_t>(s.spatial); ++a) out *= ceil_div(shared[a], own[a]);
+  return out;
+}
+
 // A short window that slides over rows of the register tile, unrolled: its overlapping rows are
 // loaded once.
 std::vector<Choice> with_whole_windows(const Space& s, std::vector<Choice> choices) {
@@ -52,13 +60,16 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
     if (s.stageable(r)) staged.push_back(r);
   // A step of one vector's width copies whole vectors of operands stored along the reduction.
   const std::set<int64_t> depths{8, 16, 32, s.machine.native_width};
+  const Choice base = unit_choice(s);
   for (const VectorChoice& v : vector_choices(s)) {
+    std::vector<bool> reuses;  // per spatial axis
+    for (int a = 0; a < s.spatial; ++a) reuses.push_back(reuses_vectors(s, v.axis, a));
     for (int64_t vectors : {1, 2, 4}) {
       for (const std::vector<int64_t>& rows : wave_tiles(s, v.axis, 16)) {
         for (int64_t waves_v : {1, 2, 4}) {
           for (int64_t waves_r : {1, 2, 4, 8}) {
             for (int64_t depth : depths) {
-              Choice c = unit_choice(s);
+              Choice c = base;
               c.vector_axis = v.axis;
               c.vector_width = v.width;
               c.register_tile = rows;
@@ -66,12 +77,14 @@ std::vector<Choice> scratchpad_choices(const Space& s, int stages) {
               c.register_tile[va] = std::min(vectors * v.width, s.extent(v.axis));
               for (int a = 0; a < s.spatial; ++a) {
                 const auto i = static_cast<size_t>(a);
-                const int64_t by = a == v.axis ? waves_v
-                                   : reuses_vectors(s, v.axis, a) && c.register_tile[i] > 1
-                                       ? waves_r
-                                       : 1;
+                const int64_t by = a == v.axis                           ? waves_v
+                                   : reuses[i] && c.register_tile[i] > 1 ? waves_r
+                                                                         : 1;
                 c.group_tile[i] = std::min(c.register_tile[i] * by, s.extent(a));
               }
+              if (!s.problem.group.empty() &&
+                  waves_of(s, c.group_tile, c.register_tile) != s.problem.waves)
+                continue;
               c.block_tile = c.group_tile;
               int longest = s.spatial;
               for (int a = s.spatial; a < static_cast<int>(s.anchor.axes.size()); ++a)
@@ -134,13 +147,6 @@ std::vector<std::vector<int64_t>> side_by_side(const Space& s, const std::vector
     out.push_back(tile);
     out.back()[i] = std::min(tile[i] * s.problem.waves, s.extent(a));
   }
-  return out;
-}
-
-int64_t waves_of(const Space& s, const std::vector<int64_t>& shared,
-                 const std::vector<int64_t>& own) {
-  int64_t out = 1;
-  for (size_t a = 0; a < static_cast<size_t>(s.spatial); ++a) out *= ceil_div(shared[a], own[a]);
   return out;
 }
 

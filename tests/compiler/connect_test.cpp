@@ -112,6 +112,20 @@ TEST(Connect, ANormalisationIsOneStepWhereItsRowsComeFromFar) {
   EXPECT_TRUE(apart->considered.empty());
 }
 
+// Programs of a group have one launch: a long one is no reason against a group.
+TEST(Connect, ALongLaunchSpeaksForAGroupOfThreads) {
+  const Result<ir::Graph> g = parse_operator("softmax rows=64 columns=256");
+  ASSERT_TRUE(g.ok());
+  constexpr double kLaunch = 50e-6;
+  hwdesc::Target target = test::small_gpu(8);
+  target.api.launch.stream.value = hwdesc::Seconds{kLaunch};
+  const Result<Compiled> made = compile(*g, target, {});
+  ASSERT_TRUE(made.ok()) << render(made.diags());
+  EXPECT_EQ(made->plan.steps.size(), 1U);
+  EXPECT_GT(made->plan.programs[0].producers.size(), 1U);
+  EXPECT_LT(made->total.seconds, 2 * kLaunch);
+}
+
 TEST(Connect, WithoutFusionEachNodeIsAStep) {
   const Result<ir::Graph> g = parse_operator("gelu n=1000");
   ASSERT_TRUE(g.ok());
