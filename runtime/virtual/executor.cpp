@@ -83,6 +83,15 @@ int64_t Executor::lane_index(const Address& a, int lane) const {
   return ir::evaluate(code_.indices[static_cast<size_t>(a.slow)], vars) + a.offset;
 }
 
+// Waves of a group may stand at different places.
+std::span<const int64_t> Executor::lane_numbers(const Op& op) {
+  numbers_.resize(static_cast<size_t>(op.lanes));
+  for (int l = 0; l < op.lanes; ++l)
+    numbers_[static_cast<size_t>(l)] =
+        code_.width > 1 ? lane_index(op.at, l) : index(op.at) + l * op.stride;
+  return numbers_;
+}
+
 void Executor::run(double until) {
   settled_now_ = false;
   while (pc_ >= 0 && !settled_now_ && core_.time() < until)
@@ -236,7 +245,7 @@ void Executor::compute(const Op& op) {
   core_.end(done);
   if (!op.needed) return;
   if (op.kind == OpKind::lane_index)
-    registers_.lane_index(op, index(op.at), op.stride, masked());
+    registers_.lane_index(op, lane_numbers(op), masked());
   else
     registers_.apply(op, masked());
 }

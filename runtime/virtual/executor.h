@@ -82,6 +82,7 @@ class Executor {  // invariant: pc_ is the next operation, -1: idle
     return (a.place >= 0 ? places_[static_cast<size_t>(a.place)] : 0) + a.offset;
   }
   int64_t lane_index(const Address& a, int lane) const;
+  std::span<const int64_t> lane_numbers(const Op& op);
   void set_var(int var, int64_t value);
   void enter(const Op& op);
   void next(const Op& op);
@@ -130,6 +131,7 @@ class Executor {  // invariant: pc_ is the next operation, -1: idle
   std::vector<View> views_;
   std::vector<std::byte> scratch_;
   std::vector<int64_t> vars_, places_;
+  std::vector<int64_t> numbers_;  // of lanes
   std::vector<double> ready_;
   std::vector<LoopState> loops_;
   std::vector<Masked> masks_;

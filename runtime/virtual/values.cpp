@@ -361,16 +361,17 @@ void Registers::apply(const Op& op, Mask mask) {
   with_type(op.dtype, [&](auto t) { apply_as<decltype(t)>(op, mask); });
 }
 
-void Registers::lane_index(const Op& op, int64_t first, int64_t step, Mask mask) {
+void Registers::lane_index(const Op& op, std::span<const int64_t> numbers, Mask mask) {
   spread(op.dst);
   with_storage(op.dtype, [&](auto t) {
     using T = decltype(t);
     for (int l = 0; l < op.lanes; ++l) {
       if (mask != nullptr && mask[l] == 0) continue;
+      const int64_t number = numbers[static_cast<size_t>(l)];
       if (is_narrow(op.dtype))
-        set_value(op.dst, l, codegen::number_in(op.dtype, static_cast<double>(first + l * step)));
+        set_value(op.dst, l, codegen::number_in(op.dtype, static_cast<double>(number)));
       else
-        as<T>(lanes(op.dst))[l] = static_cast<T>(first + l * step);
+        as<T>(lanes(op.dst))[l] = static_cast<T>(number);
     }
   });
   set_uniform(op.dst, false);

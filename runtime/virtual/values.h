@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/virtual/code.h"
@@ -36,7 +37,7 @@ class Registers {  // invariant: of a uniform register only lane 0 holds its val
   void apply(const Op& op, Mask mask);
   void multiply(const Matrix& m, Mask mask);  // of all lanes of each active wave
   // dst[l] = first + l * step
-  void lane_index(const Op& op, int64_t first, int64_t step, Mask mask);
+  void lane_index(const Op& op, std::span<const int64_t> numbers, Mask mask);  // of each lane
 
   // Bytes of all registers; one lane's value.
   const std::vector<std::byte>& state() const { return data_; }

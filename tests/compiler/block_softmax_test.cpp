@@ -156,8 +156,8 @@ TEST(BlockSoftmax, LongRowsAreComputedInBlocks) {
   for (const hwdesc::Target& target : {small_cpu(8, 2), small_gpu(8)})
     check_on(target, blocked(g, 8), inputs, *want, always);
   const ir::Plan plan = check_on(small_gpu(8), g, inputs, *want, {});
-  EXPECT_TRUE(std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const ir::PlanTensor& t) {
-    return t.name.find("_weights") != std::string::npos;
+  EXPECT_TRUE(std::any_of(plan.steps.begin(), plan.steps.end(), [](const ir::Step& step) {
+    return step.label.find(".blocks") != std::string::npos;
   }));
   EXPECT_TRUE(std::any_of(plan.programs.begin(), plan.programs.end(),
                           [](const ir::Program& p) { return p.graph.outputs.size() == 3; }));

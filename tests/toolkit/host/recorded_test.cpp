@@ -22,6 +22,7 @@ Result<Bundle> compiled(const char* op, const hwdesc::Profile& profile,
                         const ScratchDirectory& scratch) {
   CompileOptions options;
   options.build = false;
+  options.fuse = compiler::Fuse::elementwise;  // one step has one launch either way
   options.cache_dir = scratch.at("cache");
   return compile_bundle(*operator_model(op), profile, options);
 }
