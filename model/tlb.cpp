@@ -9,20 +9,19 @@ namespace assay::model {
 
 namespace {
 
-// Pages that one unit touches after their entry was evicted, of `held` entries.
+// Pages that one unit touches after their entry was evicted, of `held` entries. Pre: these do not
+// hold all that it touches.
 double misses(const Streams& s, const ReuseModel& r, double page, double held) {
   const size_t depths = s.nest.loops.size() + 1;
   double once = 0;
   for (size_t i = 0; i < s.streams.size(); ++i) once += r.unit().footprint[i][0];
-  for (size_t j = 0; j < depths; ++j) {
+  for (size_t j = 1; j < depths; ++j) {
     double size = 0, bytes = 0;
     for (size_t i = 0; i < s.streams.size(); ++i) {
-      if (j <= s.streams[i].end_depth)
-        size += j == 0 ? r.unit().whole[i].bytes(page) : r.shapes()[i][j].bytes(page);
+      if (j <= s.streams[i].end_depth) size += r.shapes()[i][j].bytes(page);
       bytes += r.bytes_when_held(r.unit(), i, j);
     }
-    if (size <= held * page)
-      return j == 0 ? 0 : bytes / page;  // where all fits it was there before
+    if (size <= held * page) return bytes / page;
   }
   double bytes = 0;
   for (size_t i = 0; i < s.streams.size(); ++i) bytes += r.bytes_when_lost(r.unit(), i);

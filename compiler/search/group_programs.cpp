@@ -265,7 +265,7 @@ GroupPrograms::Made GroupPrograms::make(const std::vector<int>& all, const Tile&
   Members members;
   members.why = "no group has as many waves as all programs";
   double least = 0;
-  // From the most waves on, which share a tile at best, until fewer are no faster.
+  // The most waves first. Where fewer are no faster, still fewer are not tried.
   for (const int waves : machine_.simt ? std::vector<int>{8, 4, 2, 1} : std::vector<int>{1}) {
     Members made = members_for(all, tiles, waves, least > 0 ? std::min(least, limit) : limit);
     if (!made.why.empty()) {
