@@ -84,6 +84,11 @@ constexpr auto kRows = std::to_array<Row>({
      [](const Scalar& x, double, double, double) {
        return div(x, add(number(1), call(ScalarOp::abs, x)));
      }},
+    {"Affine", 1, 0, 0,
+     [](const Scalar& x, double a, double b, double) { return add(mul(number(a), x), number(b)); }},
+    {"ScaledTanh", 1, 1, 0,
+     [](const Scalar& x, double a, double b,
+        double) { return mul(number(a), call(ScalarOp::tanh, mul(number(b), x))); }},
     {"ThresholdedRelu", 1, 0, 0,
      [](const Scalar& x, double a, double,
         double) { return choose(less(number(a), x), x, number(0)); }},

@@ -52,6 +52,12 @@ std::vector<double> Context::floats_attribute(std::string_view name) const {
   return a ? std::vector<double>(a->floats().begin(), a->floats().end()) : std::vector<double>{};
 }
 
+std::vector<std::string> Context::strings_attribute(std::string_view name) const {
+  const AttributeProto* a = attribute(name, AttributeProto::STRINGS);
+  return a ? std::vector<std::string>(a->strings().begin(), a->strings().end())
+           : std::vector<std::string>{};
+}
+
 const onnx::TensorProto* Context::tensor_attribute(std::string_view name) const {
   const AttributeProto* a = attribute(name, AttributeProto::TENSOR);
   return a ? &a->t() : nullptr;

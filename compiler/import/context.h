@@ -66,6 +66,7 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   std::map<int, Scaled> scaled;
   std::vector<std::string> remarks;  // of the current node
   std::set<int> four_bit;            // constants of 4-bit integers; they are stored in 8 bits
+  int64_t unrolled = 0;              // nodes of steps and trips so far
 
   // Operands of the current node.
   void enter(const onnx::NodeProto& node);
@@ -83,6 +84,7 @@ class Context {  // invariant: values_ maps each ONNX name to a tensor of `graph
   std::string string_attribute(std::string_view name, std::string otherwise) const;
   Shape ints_attribute(std::string_view name, Shape otherwise = {}) const;
   std::vector<double> floats_attribute(std::string_view name) const;
+  std::vector<std::string> strings_attribute(std::string_view name) const;
   const onnx::TensorProto* tensor_attribute(std::string_view name) const;
 
   // Tensors.

@@ -1,4 +1,5 @@
-// Nodes of the graph, of functions' bodies and of branches: ordered, then added one by one.
+// Nodes of the graph, of functions' bodies, of branches and of trips: ordered, then added one by
+// one.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,12 +31,6 @@ Nodes pointers_to(const auto& nodes) {
   Nodes out;
   for (const onnx::NodeProto& n : nodes) out.push_back(&n);
   return out;
-}
-
-const onnx::GraphProto& branch_of(const onnx::NodeProto& n, std::string_view name) {
-  for (const onnx::AttributeProto& a : n.attribute())
-    if (a.name() == name && a.has_g()) return a.g();
-  refuse(fmt::format("its attribute {} is missing", name));
 }
 
 // What they do to numbers they do to the integers that stand for them, with one positive scale.
@@ -120,9 +115,7 @@ void Importer::add_node(const onnx::NodeProto& n) {
     c_.enter(n);
     if (const onnx::FunctionProto* f = function_of(n))
       add_call(n, *f);
-    else if (n.op_type() == "If" && is_onnx(n.domain()))
-      add_if(n);
-    else
+    else if (!add_control_flow(n))
       add_operator(n);
   } catch (const Refusal& refusal) {
     report(describe(n), refusal);
@@ -170,19 +163,6 @@ const onnx::FunctionProto* Importer::function_of(const onnx::NodeProto& n) const
   return found == functions_.end() ? nullptr : found->second;
 }
 
-void Importer::add_if(const onnx::NodeProto& n) {
-  const std::optional<double> condition = c_.single(c_.input(0));
-  if (!condition)
-    refuse(
-        fmt::format("the operator If is supported where its condition is constant, and {} is not",
-                    n.input(0)),
-        "both branches would have to be in the plan, one of them run");
-  const onnx::GraphProto& branch = branch_of(n, *condition != 0 ? "then_branch" : "else_branch");
-  if (branch.output_size() != n.output_size())
-    refuse(fmt::format("it has {} outputs, its branch {}", n.output_size(), branch.output_size()));
-  add_inlined(n, inline_branch(branch, fresh_prefix(n)));
-}
-
 void Importer::add_call(const onnx::NodeProto& n, const onnx::FunctionProto& f) {
   if (std::find(calls_.begin(), calls_.end(), &f) != calls_.end())
     refuse(fmt::format("the function {} calls itself", f.name()),
@@ -203,18 +183,23 @@ void Importer::add_call(const onnx::NodeProto& n, const onnx::FunctionProto& f) 
 }
 
 void Importer::add_inlined(const onnx::NodeProto& n, const Inlined& body) {
+  const int first = static_cast<int>(c_.graph.tensors.size());
+  add_contents(body);
+  for (int i = 0; i < n.output_size(); ++i)
+    bind_result(n, i, body.outputs[static_cast<size_t>(i)], first);
+}
+
+// Initialisers and nodes.
+void Importer::add_contents(const Inlined& body) {
   inlined_ += static_cast<int64_t>(body.nodes.size()) + 1;
   if (inlined_ > kMostInlined)
-    refuse(fmt::format("more than {} nodes come of functions and branches", kMostInlined));
+    refuse(fmt::format("more than {} nodes come of functions, branches and trips", kMostInlined));
   if (depth_ == kMostNested)
-    refuse(fmt::format("functions and branches are nested deeper than {}", kMostNested));
+    refuse(fmt::format("functions, branches and trips are nested deeper than {}", kMostNested));
   ++depth_;
-  const int first = static_cast<int>(c_.graph.tensors.size());
   for (const auto& [tensor, name] : body.initialisers)
     attempt([&] { add_initialiser(*tensor, name); }, name);
   add_nodes(pointers_to(body.nodes));
-  for (int i = 0; i < n.output_size(); ++i)
-    bind_result(n, i, body.outputs[static_cast<size_t>(i)], first);
   --depth_;
 }
 

@@ -39,6 +39,7 @@ Result<ir::Graph> Importer::run() {
 }
 
 Result<ir::Graph> Importer::finish() {
+  note_chosen();
   const std::vector<int> renamed = prune(c_.graph);
   std::vector<char> is_value(c_.graph.tensors.size(), 0);
   for (const int id : c_.values())

@@ -2,7 +2,8 @@
 //
 // Every ONNX node becomes one or a few tensor expressions; its output shape follows from its own
 // expression, not from ONNX's shape inference. What depends on constants only is folded.
-// Model-local functions are inlined, and so is the branch of an If whose condition is constant.
+// Model-local functions are inlined, and so is the branch of an If whose condition is constant. Of
+// another If both are, and elements are chosen. Recurrent operators, Loop and Scan are unrolled.
 // Values without a static shape are refused, and so is what a tensor expression can not express. An
 // error names the ONNX node, its operator and its output.
 // No file is opened: the caller reads those that hold weights.
@@ -42,7 +43,7 @@ struct OnnxOptions {
 };
 
 // `file` is only a name for messages. Errors: all that were found, not the first. `notes` gets what
-// is computed otherwise than the model says: an unknown opset, f64 in f32.
+// is computed otherwise than the model says: an unknown opset, f64 in f32, both branches of an If.
 Result<ir::Graph> import_onnx(std::span<const std::byte> bytes, std::string_view file,
                               const OnnxOptions& options = {}, Diags* notes = nullptr);
 

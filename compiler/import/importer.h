@@ -64,9 +64,9 @@ class Importer {  // invariant: a name is in failed_ when what defines it was re
   void add_node(const onnx::NodeProto& n);
   void add_operator(const onnx::NodeProto& n);
   bool add_on_integers(const onnx::NodeProto& n, const Operator& op);
-  void add_if(const onnx::NodeProto& n);
   void add_call(const onnx::NodeProto& n, const onnx::FunctionProto& f);
   void add_inlined(const onnx::NodeProto& n, const Inlined& body);
+  void add_contents(const Inlined& body);
   void bind_result(const onnx::NodeProto& n, int output, const std::string& inner, int first);
   const onnx::FunctionProto* function_of(const onnx::NodeProto& n) const;
   bool inputs_known(const onnx::NodeProto& n);
@@ -74,6 +74,20 @@ class Importer {  // invariant: a name is in failed_ when what defines it was re
   void report_cycle(const Nodes& cycle);
   void fail(const onnx::NodeProto& n);
   std::string fresh_prefix(const onnx::NodeProto& n);
+
+  // import_control.cpp, import_scan.cpp, trips.cpp
+  class Trips;
+  bool add_control_flow(const onnx::NodeProto& n);  // false: it is another operator
+  void add_if(const onnx::NodeProto& n);
+  void add_both_branches(const onnx::NodeProto& n);
+  void note_chosen();
+  void add_loop(const onnx::NodeProto& n);
+  void add_scan(const onnx::NodeProto& n);
+  void add_batched_scan(Trips& trips, const std::vector<int>& states,
+                        const std::vector<int>& inputs);
+  std::vector<int> scan(Trips& trips, std::vector<int> states, const std::vector<int>& inputs,
+                        const std::string& directions);
+  std::vector<int> results_of(const Inlined& body);
 
   const onnx::ModelProto& model_;
   const onnx::GraphProto& graph_;
@@ -87,6 +101,8 @@ class Importer {  // invariant: a name is in failed_ when what defines it was re
   std::set<std::string> names_;  // of all values, and prefixes
   int64_t inlined_ = 0;          // nodes of bodies so far
   int depth_ = 0;                // of bodies in bodies
+  int64_t chosen_ = 0;           // nodes If of which both branches are computed
+  std::string first_chosen_;     // in words
 };
 
 }  // namespace assay::import

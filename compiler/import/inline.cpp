@@ -4,9 +4,11 @@
 #include <google/protobuf/empty.pb.h>
 #include <google/protobuf/unknown_field_set.h>
 
+#include <algorithm>
 #include <map>
 
 #include "compiler/import/context.h"
+#include "compiler/import/node_order.h"
 
 namespace assay::import {
 namespace {
@@ -147,6 +149,59 @@ Inlined inline_branch(const onnx::GraphProto& branch, const std::string& prefix)
     in.initialisers.emplace_back(&t, names(t.name()));
   for (const NodeProto& n : branch.node()) in.nodes.push_back(renamed(n, names, prefix));
   for (const onnx::ValueInfoProto& v : branch.output()) in.outputs.push_back(names(v.name()));
+  return in;
+}
+
+Repeated repeated(const onnx::GraphProto& body, const std::string& prefix) {
+  if (body.sparse_initializer_size() > 0)
+    refuse("its body has sparse initialisers", "save them as dense tensors");
+  Repeated r{&body, prefix, {}, {}, {}};
+  for (const onnx::ValueInfoProto& v : body.input()) r.varying.insert(v.name());
+  Nodes nodes;
+  for (const NodeProto& n : body.node()) nodes.push_back(&n);
+  NodeOrder order = order_of(nodes);
+  for (const NodeProto* n : order.nodes) {
+    const std::set<std::string> operands = operands_of(*n);
+    const bool varies = std::any_of(operands.begin(), operands.end(), [&](const std::string& name) {
+      return r.varying.contains(name);
+    });
+    (varies ? r.each : r.once).push_back(n);
+    if (varies) r.varying.insert(n->output().begin(), n->output().end());
+  }
+  for (const Nodes& cycle : order.cycles) r.each.insert(r.each.end(), cycle.begin(), cycle.end());
+  return r;
+}
+
+namespace {
+
+constexpr const char* kOnce = "once/";
+
+Renaming names_in(const Repeated& r, const std::string& trip) {
+  Renaming names(r.prefix, false);
+  for_own_names(*r.body, [&](const std::string& name) {
+    if (!name.empty()) names.set(name, r.prefix + (r.varying.contains(name) ? trip : kOnce) + name);
+  });
+  return names;
+}
+
+}  // namespace
+
+Inlined inline_once(const Repeated& r) {
+  const Renaming names = names_in(r, kOnce);
+  Inlined in;
+  for (const onnx::TensorProto& t : r.body->initializer())
+    in.initialisers.emplace_back(&t, names(t.name()));
+  for (const NodeProto* n : r.once) in.nodes.push_back(renamed(*n, names, r.prefix + kOnce));
+  return in;
+}
+
+Inlined inline_trip(const Repeated& r, int64_t trip) {
+  const std::string number = fmt::format("{}/", trip);
+  const Renaming names = names_in(r, number);
+  Inlined in;
+  for (const NodeProto* n : r.each) in.nodes.push_back(renamed(*n, names, r.prefix + number));
+  for (const onnx::ValueInfoProto& v : r.body->input()) in.inputs.push_back(names(v.name()));
+  for (const onnx::ValueInfoProto& v : r.body->output()) in.outputs.push_back(names(v.name()));
   return in;
 }
 

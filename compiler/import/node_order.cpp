@@ -59,9 +59,7 @@ class Search {  // invariant: path_ holds the nodes that are entered and not lef
   // Operands in the order of the file.
   void enter(size_t i) {
     Place place{i, {}, 0};
-    Names names;
-    add_operands(*nodes_[i], {}, names);
-    for (const std::string& name : names)
+    for (const std::string& name : operands_of(*nodes_[i]))
       if (const auto found = producers_.find(name); found != producers_.end())
         place.operands.push_back(found->second);
     std::sort(place.operands.begin(), place.operands.end());
@@ -104,6 +102,12 @@ class Search {  // invariant: path_ holds the nodes that are entered and not lef
 };
 
 }  // namespace
+
+Names operands_of(const onnx::NodeProto& n) {
+  Names names;
+  add_operands(n, {}, names);
+  return names;
+}
 
 NodeOrder order_of(const Nodes& nodes) { return Search(nodes).run(); }
 

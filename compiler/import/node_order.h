@@ -4,7 +4,9 @@
 // are. What a node's subgraphs take from the graph around them counts as its operands.
 #pragma once
 
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compiler/import/proto.h"
@@ -19,5 +21,8 @@ struct NodeOrder {
 };
 
 NodeOrder order_of(const Nodes& nodes);
+
+// The names that a node reads, with those that its subgraphs take from the graph around them.
+std::set<std::string> operands_of(const onnx::NodeProto& n);
 
 }  // namespace assay::import

@@ -85,6 +85,10 @@ void import_group_normalization(Context&);
 void import_mean_variance_normalization(Context&);
 void import_rms_normalization(Context&);
 void import_lp_normalization(Context&);
+// ops_recurrent.cpp
+void import_gru(Context&);
+void import_lstm(Context&);
+void import_rnn(Context&);
 // ops_reduce.cpp
 void import_reduce_sum(Context&);
 void import_reduce_mean(Context&);

@@ -58,34 +58,17 @@ double number(T v) {
 
 // Operator -> operands whose values decide shapes or the elements that are read.
 const std::map<std::string, std::vector<int>>& shape_operands() {
-  static const std::map<std::string, std::vector<int>> table = {{"CenterCropPad", {1}},
-                                                                {"ConstantOfShape", {0}},
-                                                                {"CumSum", {1}},
-                                                                {"Expand", {1}},
-                                                                {"OneHot", {1}},
-                                                                {"Pad", {1, 2, 3}},
-                                                                {"Range", {0, 1, 2}},
-                                                                {"ReduceL1", {1}},
-                                                                {"ReduceL2", {1}},
-                                                                {"ReduceLogSum", {1}},
-                                                                {"ReduceLogSumExp", {1}},
-                                                                {"ReduceMax", {1}},
-                                                                {"ReduceMean", {1}},
-                                                                {"ReduceMin", {1}},
-                                                                {"ReduceProd", {1}},
-                                                                {"ReduceSum", {1}},
-                                                                {"ReduceSumSquare", {1}},
-                                                                {"Reshape", {1}},
-                                                                {"Resize", {1, 2, 3}},
-                                                                {"Slice", {1, 2, 3, 4}},
-                                                                {"Split", {1}},
-                                                                {"Squeeze", {1}},
-                                                                {"Tile", {1}},
-                                                                {"TopK", {1}},
-                                                                {"Trilu", {1}},
-                                                                {"Unsqueeze", {1}},
-                                                                {"Upsample", {1}},
-                                                                {"Dropout", {1, 2}}};
+  static const std::map<std::string, std::vector<int>> table = {
+      {"CenterCropPad", {1}}, {"ConstantOfShape", {0}}, {"CumSum", {1}},
+      {"Expand", {1}},        {"Loop", {0, 1}},         {"OneHot", {1}},
+      {"Pad", {1, 2, 3}},     {"Range", {0, 1, 2}},     {"ReduceL1", {1}},
+      {"ReduceL2", {1}},      {"ReduceLogSum", {1}},    {"ReduceLogSumExp", {1}},
+      {"ReduceMax", {1}},     {"ReduceMean", {1}},      {"ReduceMin", {1}},
+      {"ReduceProd", {1}},    {"ReduceSum", {1}},       {"ReduceSumSquare", {1}},
+      {"Reshape", {1}},       {"Resize", {1, 2, 3}},    {"Slice", {1, 2, 3, 4}},
+      {"Split", {1}},         {"Squeeze", {1}},         {"Tile", {1}},
+      {"TopK", {1}},          {"Trilu", {1}},           {"Unsqueeze", {1}},
+      {"Upsample", {1}},      {"Dropout", {1, 2}}};
   return table;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The operators of ONNX Runtime's domain, and those that sample, against ONNX Runtime itself.
+"""The operators of ONNX Runtime's domain, those that sample and recurrent ones, against it.
 
 All are nodes of one model, each with inputs of its own, so that one compilation tests them all. It
 runs in the virtual environment of scripts/venv.sh, or is skipped without one. ASSAY names the
@@ -177,6 +177,37 @@ def add_sampling(m):
         )
 
 
+RECURRENT = {  # gates; activations with parameters, for two directions
+    "LSTM": (4, ["HardSigmoid", "Tanh", "Elu", "Sigmoid", "Softsign", "ScaledTanh"]),
+    "GRU": (3, ["HardSigmoid", "LeakyRelu", "Sigmoid", "Affine"]),
+    "RNN": (1, ["ThresholdedRelu", "Tanh"]),
+}
+
+
+def add_recurrent(m):
+    u, steps, batch, inputs, hidden = m.uniform, 7, 3, 5, 6
+    for op, (gates, activations) in RECURRENT.items():
+        is_lstm, rows = op == "LSTM", gates * hidden
+        for case in range(4):
+            both, lengths = case % 2 == 1, m.integers(batch, low=1, high=steps + 1)
+            d = 2 if both else 1
+            state = u(d, batch, hidden) if case else None
+            operands = [u(steps, batch, inputs), u(d, rows, inputs), u(d, rows, hidden)]
+            operands += [u(d, 2 * rows), lengths if case > 1 else None, state]
+            chosen = {"direction": "bidirectional" if both else ("reverse" if case else "forward")}
+            if is_lstm:
+                operands += [state, u(d, 3 * hidden) if case > 1 else None]
+                chosen["input_forget"] = int(case == 3)
+            if op == "GRU":
+                chosen["linear_before_reset"] = case // 2
+            if case == 3:
+                chosen |= {"activations": activations, "clip": 0.6}
+                chosen["activation_alpha"] = [0.3, 0.4, 0.5, 0.6]
+                chosen["activation_beta"] = [0.45, 0.55]
+            outputs = (0, 1, 2) if is_lstm else (0, 1)
+            m.add(op, operands, (1, 2, 3, 7), outputs, "", hidden_size=hidden, **chosen)
+
+
 @unittest.skipUnless(installed(), "onnxruntime is not installed (scripts/venv.sh)")
 @unittest.skipUnless(os.environ.get("ASSAY"), "no assay: $ASSAY names it")
 class Fusions(unittest.TestCase):
@@ -229,6 +260,9 @@ class Fusions(unittest.TestCase):
 
     def test_sampling(self):
         self.check(add_sampling)
+
+    def test_recurrent(self):
+        self.check(add_recurrent)
 
 
 if __name__ == "__main__":

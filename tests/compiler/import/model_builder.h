@@ -62,6 +62,15 @@ class NodeBuilder {
     for (float v : values) a->add_floats(v);
     return *this;
   }
+  NodeBuilder& set(const char* name, const std::vector<std::string>& values) {
+    onnx::AttributeProto* a = add(name, onnx::AttributeProto::STRINGS);
+    for (const std::string& v : values) a->add_strings(v);
+    return *this;
+  }
+  NodeBuilder& set(const char* name, const onnx::GraphProto& graph) {
+    *add(name, onnx::AttributeProto::GRAPH)->mutable_g() = graph;
+    return *this;
+  }
   NodeBuilder& domain(const char* name) {
     node_->set_domain(name);
     return *this;
@@ -143,6 +152,16 @@ class ModelBuilder {
 
   // The first output's values; its shape goes to `shape`.
   std::vector<double> run(Shape* shape = nullptr, const OnnxOptions& options = {}) const {
+    std::vector<Shape> shapes;
+    std::vector<std::vector<double>> values = run_all(&shapes, options);
+    if (values.empty()) return {};
+    if (shape) *shape = shapes[0];
+    return values[0];
+  }
+
+  // All outputs' values; empty: a failure, which is reported.
+  std::vector<std::vector<double>> run_all(std::vector<Shape>* shapes = nullptr,
+                                           const OnnxOptions& options = {}) const {
     const Result<ir::Graph> g = import(options);
     if (!g.ok()) {
       ADD_FAILURE() << render(g.diags());
@@ -153,9 +172,18 @@ class ModelBuilder {
       ADD_FAILURE() << render(values.diags());
       return {};
     }
-    const size_t out = static_cast<size_t>(g->outputs[0]);
-    if (shape) *shape = g->tensors[out].shape;
-    return values.value()[out];
+    std::vector<std::vector<double>> out;
+    for (const int id : g->outputs) {
+      out.push_back(values.value()[static_cast<size_t>(id)]);
+      if (shapes) shapes->push_back(g->tensors[static_cast<size_t>(id)].shape);
+    }
+    return out;
+  }
+
+  // What an import that fails says; empty: it succeeds.
+  std::string faults() const {
+    const Result<ir::Graph> g = import();
+    return g.ok() ? "" : render(g.diags());
   }
 
   onnx::ModelProto model;
