@@ -20,9 +20,6 @@
 namespace assay::import {
 namespace {
 
-constexpr const char* kUnrolledHint =
-    "the nodes of each trip stand in the plan, so their number must be known beforehand";
-
 void check_outputs(const onnx::NodeProto& n, const onnx::GraphProto& branch) {
   if (branch.output_size() != n.output_size())
     refuse(fmt::format("it has {} outputs, its branch {}", n.output_size(), branch.output_size()));
@@ -72,19 +69,29 @@ void Importer::add_if(const onnx::NodeProto& n) {
   add_inlined(n, inline_branch(branch, fresh_prefix(n)));
 }
 
+// One of two branches: what it gives.
+std::vector<int> Importer::add_branch(const onnx::NodeProto& n, const std::string& name) {
+  const onnx::GraphProto& branch = graph_of(n, name);
+  check_outputs(n, branch);
+  const Inlined body = inline_branch(branch, fresh_prefix(n));
+  add_contents(body);
+  const bool failed = std::any_of(body.outputs.begin(), body.outputs.end(),
+                                  [&](const std::string& o) { return failed_.contains(o); });
+  if (failed)
+    refuse(fmt::format("its {} has errors, and both branches are computed, since its condition {} "
+                       "is known only when the model runs",
+                       name, n.input(0)),
+           "with a constant condition, only one branch is read");
+  return results_of(body);
+}
+
 void Importer::add_both_branches(const onnx::NodeProto& n) {
   const int condition = c_.input(0);
   if (ir::elements(c_.tensor(condition)) != 1)
     refuse(fmt::format("its condition {} has the shape [{}], expected one element", n.input(0),
                        fmt::join(c_.shape(condition), ", ")));
-  std::array<std::vector<int>, 2> results;
-  for (size_t i = 0; i < 2; ++i) {
-    const onnx::GraphProto& branch = graph_of(n, i == 0 ? "then_branch" : "else_branch");
-    check_outputs(n, branch);
-    const Inlined body = inline_branch(branch, fresh_prefix(n));
-    add_contents(body);
-    results[i] = results_of(body);
-  }
+  const std::array<std::vector<int>, 2> results = {add_branch(n, "then_branch"),
+                                                   add_branch(n, "else_branch")};
   c_.enter(n);
   for (int i = 0; i < n.output_size(); ++i)
     if (!n.output(i).empty())

@@ -80,6 +80,7 @@ class Importer {  // invariant: a name is in failed_ when what defines it was re
   bool add_control_flow(const onnx::NodeProto& n);  // false: it is another operator
   void add_if(const onnx::NodeProto& n);
   void add_both_branches(const onnx::NodeProto& n);
+  std::vector<int> add_branch(const onnx::NodeProto& n, const std::string& name);
   void note_chosen();
   void add_loop(const onnx::NodeProto& n);
   void add_scan(const onnx::NodeProto& n);

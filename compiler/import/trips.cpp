@@ -46,6 +46,8 @@ size_t Importer::Trips::check_counts(size_t inputs, size_t outputs) const {
 }
 
 std::vector<int> Importer::Trips::add(const std::vector<int>& inputs) {
+  if (number_ == kMostUnrolled)
+    refuse(fmt::format("it has more than {} trips", kMostUnrolled), kUnrolledHint);
   if (number_ == 0) in_.add_contents(inline_once(body_));
   const Inlined trip = inline_trip(body_, number_++);
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -9,6 +9,9 @@
 
 namespace assay::import {
 
+inline constexpr const char* kUnrolledHint =
+    "the nodes of each trip stand in the plan, so their number must be known beforehand";
+
 // Of an attribute; refuses a node without it.
 const onnx::GraphProto& graph_of(const onnx::NodeProto& n, std::string_view name);
 
@@ -24,7 +27,7 @@ class Importer::Trips {
   size_t check_counts(size_t inputs, size_t outputs) const;
 
   // One trip on the values of the body's inputs: those of its outputs. Refuses more than
-  // kMostUnrolled nodes of all trips.
+  // kMostUnrolled trips, or nodes of all trips.
   std::vector<int> add(const std::vector<int>& inputs);
 
   // Binds an output of the node to a tensor, which is named after it if the trips computed it.

@@ -214,7 +214,8 @@ TEST(ImportLoop, TooManyTripsAreRefused) {
   endless.input("x", {1}).output("y");
   endless.node("Loop", {"", ""}, {}).set("body", body.graph);
   endless.node("Neg", {"x"}, {"y"});
-  expect_said(endless, "more than 200000 nodes come of functions, branches and trips");
+  expect_said(endless,
+              "it has more than 10000 trips\nhint: the nodes of each trip stand in the plan");
 }
 
 TEST(ImportLoop, FaultsOfTheBodyAreSaidOnce) {
@@ -415,6 +416,17 @@ TEST(ImportIf, BothBranchesGiveOneShape) {
       both({}, {}, true),
       "node make_y (If, output y): its branches give y the shapes [3] and [2, 3] of f32 and "
       "f32, expected the same of both\nhint: both are computed, and c chooses");
+}
+
+TEST(ImportIf, AFaultInEitherOfBothIsSaid) {
+  ModelBuilder m = both({}, {});
+  onnx::AttributeProto* a = m.model.mutable_graph()->mutable_node(0)->mutable_attribute(1);
+  a->mutable_g()->mutable_node(0)->set_op_type("Frob");
+  expect_said(m, "(Frob, output y.2/a): the operator Frob is not supported");
+  expect_said(m,
+              "node make_y (If, output y): its else_branch has errors, and both branches are "
+              "computed, since its condition c is known only when the model runs\nhint: with a "
+              "constant condition");
 }
 
 TEST(ImportIf, InALoopIsNotedOnce) {
