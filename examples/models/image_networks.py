@@ -71,7 +71,7 @@ def efficientnet_b0(_):
     return n.model(x, [1, 1000])
 
 
-# Next to each other: channels of a relu'd convolution whose kernel has the sides `k`.
+# A convolution and its relu; `k`: the kernel's sides.
 def conv_relu(n, x, c, o, k, stride=1, pad=(0, 0)):
     w = n.weight(o, c, *k, fan_in=c * k[0] * k[1])
     made = n.add(
@@ -150,9 +150,7 @@ def inception_v3(_):
     c = 192
     for pooled in (32, 64, 64):
         x, c = inception_a(n, x, c, pooled)
-    x, c = inception_reduction(
-        n, x, c, [(384, THREE)], [(64, ONE), (96, THREE), (96, THREE)]
-    )
+    x, c = inception_reduction(n, x, c, [(384, THREE)], [(64, ONE), (96, THREE), (96, THREE)])
     for inner in (128, 160, 160, 192):
         x, c = inception_c(n, x, c, inner)
     x, c = inception_reduction(

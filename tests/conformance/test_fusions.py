@@ -185,7 +185,7 @@ RECURRENT = {  # gates; activations with parameters, for two directions
 
 
 def add_recurrent(m):
-    u, steps, batch, inputs, hidden = m.uniform, 7, 3, 5, 6
+    u, steps, batch, inputs, hidden = m.uniform, 4, 3, 5, 6
     for op, (gates, activations) in RECURRENT.items():
         is_lstm, rows = op == "LSTM", gates * hidden
         for case in range(4):

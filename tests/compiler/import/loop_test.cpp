@@ -452,5 +452,39 @@ TEST(ImportIf, InALoopIsNotedOnce) {
   }
 }
 
+// Damaged loops and recurrent operators are refused, or are graphs.
+TEST(ImportHostile, FlippedBitsOfLoops) {
+  Random random(3);
+  ModelBuilder m;
+  m.input("outside", {2}).input("start", {2}).input("x", {3, 1, 2}).output("y");
+  add_count(m, 3);
+  m.node("Loop", {"count", "", "start"}, {"last", "all"}).set("body", power_body());
+  m.node("Scan", {"last", "all", "all"}, {"sum", "rest", "twice"})
+      .set("body", scan_body())
+      .set("num_scan_inputs", 2);
+  m.weights("w", {1, 4, 2}, random.floats({8})).weights("r", {1, 4, 1}, random.floats({4}));
+  m.integers("lengths", {2});
+  m.node("LSTM", {"x", "w", "r", "", "lengths"}, {"h"}).set("hidden_size", 1).set("clip", 1.0F);
+  m.node("Concat", {"sum", "flat"}, {"y"}).set("axis", 0);
+  m.node("Flatten", {"h"}, {"rows"}).set("axis", 0);
+  m.integers("shape", {3});
+  m.node("Reshape", {"rows", "shape"}, {"flat"});
+  ASSERT_EQ(m.faults(), "");
+  const std::string whole = m.bytes();
+  int accepted = 0;
+  for (int i = 0; i < 10000; ++i) {
+    std::string bytes = whole;
+    for (int k = 0; k < 1 + i % 3; ++k)
+      bytes[random.engine() % bytes.size()] ^= static_cast<char>(1 << random.engine() % 8);
+    const Result<ir::Graph> g = import_onnx(std::as_bytes(std::span(bytes)), "flipped.onnx");
+    accepted += g.ok() ? 1 : 0;
+    if (g.ok()) {
+      EXPECT_EQ(render(ir::verify(*g)), "");
+    }
+  }
+  EXPECT_GT(accepted, 100);
+  EXPECT_LT(accepted, 9000);
+}
+
 }  // namespace
 }  // namespace assay::import
