@@ -429,6 +429,21 @@ TEST(ImportIf, AFaultInEitherOfBothIsSaid) {
               "constant condition");
 }
 
+// What a branch takes from outside is said where it is refused.
+TEST(ImportIf, AFaultOutsideIsSaidOnce) {
+  ModelBuilder m;
+  m.input("x", {2}).input("c", {}, {}, TensorProto::BOOL).output("y");
+  Body yes({}), no({});
+  yes.output("a");
+  yes.add("Neg", {"missing"}, {"a"});
+  no.output("a");
+  no.add("Abs", {"x"}, {"a"});
+  m.node("Frob", {"x"}, {"missing"});
+  m.node("If", {"c"}, {"y"}).set("then_branch", yes.graph).set("else_branch", no.graph);
+  expect_said(m, "node make_missing (Frob, output missing)");
+  EXPECT_EQ(m.import().diags().size(), 1u) << m.faults();
+}
+
 TEST(ImportIf, InALoopIsNotedOnce) {
   Body yes({}), no({}), body({"i", "go_in", "v"});
   yes.output("a");
@@ -472,7 +487,7 @@ TEST(ImportHostile, FlippedBitsOfLoops) {
   ASSERT_EQ(m.faults(), "");
   const std::string whole = m.bytes();
   int accepted = 0;
-  for (int i = 0; i < 10000; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     std::string bytes = whole;
     for (int k = 0; k < 1 + i % 3; ++k)
       bytes[random.engine() % bytes.size()] ^= static_cast<char>(1 << random.engine() % 8);
@@ -482,8 +497,8 @@ TEST(ImportHostile, FlippedBitsOfLoops) {
       EXPECT_EQ(render(ir::verify(*g)), "");
     }
   }
-  EXPECT_GT(accepted, 100);
-  EXPECT_LT(accepted, 9000);
+  EXPECT_GT(accepted, 20);
+  EXPECT_LT(accepted, 1800);
 }
 
 }  // namespace
