@@ -3,6 +3,7 @@
 //   price/<profile>       a library's product, counted before: a sweep's step
 //   estimate/<profile>    programs that construction weighs: counted, then priced, each once
 //   construct/<profile>   choosing a program of one operator
+//   schedule/<profile>/N  scheduling a plan of N steps; simulate/<profile>/N: predicting it then
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "compiler/passes/place.h"
+#include "compiler/schedule/schedule.h"
 #include "compiler/search/construct.h"
 #include "compiler/search/legal_space.h"
 #include "model/price.h"
@@ -109,6 +112,77 @@ void construct(benchmark::State& state, const std::string& profile) {
         compiler::construct(problem, chip.target, chip.machine, {}, {}, 1).ok());
 }
 
+// Layers of products, as an unrolled recurrence has them: a step reads what the layer below made at
+// its time, and its own result of the time before.
+ir::Plan recurrence(int steps, int units) {
+  constexpr int kLayers = 10;
+  constexpr int64_t kWidth = 64;
+  const ir::Program p = value_or_exit(ir::parse_program(R"yaml(schema: assay/program/1
+name: cell
+graph:
+  name: cell
+  tensors: {x: f32 1x64, h: f32 1x64, w: f32 64x64, y: f32 1x64}
+  inputs: [x, h, w]
+  outputs: [y]
+  nodes:
+    - {op: cell, out: "y[m, n]", axes: {m: 1, n: 64, k: 64}, body: "(x[m, k] + h[m, k]) * w[k, n]"}
+layouts: {x: "[0, 1]", h: "[0, 1]", w: "[0, 1]", y: "[0, 1]"}
+tiles:
+  - {memory: l2, extent: {m: 1, n: 16, k: 64}, order: [n]}
+  - {memory: registers, extent: {m: 1, n: 16, k: 1}, order: [n, k]}
+vector: {axis: n, width: 16}
+)yaml",
+                                                        "cell"));
+  ir::Plan plan;
+  plan.name = "recurrence";
+  plan.units = units;
+  plan.programs = {p};
+  const auto add = [&](std::vector<int64_t> shape, ir::TensorKind kind) {
+    ir::PlanTensor t;
+    t.name = "t" + std::to_string(plan.tensors.size());
+    t.layout = ir::row_major(static_cast<int>(shape.size()));
+    t.shape = std::move(shape);
+    t.kind = kind;
+    plan.tensors.push_back(std::move(t));
+    return static_cast<int>(plan.tensors.size()) - 1;
+  };
+  std::vector<int> weights, state;
+  for (int l = 0; l < kLayers; ++l) {
+    weights.push_back(add({kWidth, kWidth}, ir::TensorKind::constant));
+    state.push_back(add({1, kWidth}, ir::TensorKind::input));
+  }
+  for (int s = 0; s < steps; ++s) {
+    const auto layer = static_cast<size_t>(s % kLayers);
+    const int below = layer == 0 ? state[0] : state[layer - 1];
+    const int made =
+        add({1, kWidth}, s + kLayers >= steps ? ir::TensorKind::output : ir::TensorKind::temporary);
+    plan.steps.push_back({"s" + std::to_string(s), 0, {below, state[layer], weights[layer], made}});
+    state[layer] = made;
+  }
+  compiler::place(plan);
+  return plan;
+}
+
+void schedule(benchmark::State& state, const std::string& profile) {
+  const Chip chip = chip_of(profile);
+  const ir::Plan plan =
+      recurrence(static_cast<int>(state.range(0)), static_cast<int>(chip.machine.units));
+  for (auto _ : state) {
+    ir::Plan copy = plan;
+    benchmark::DoNotOptimize(
+        compiler::schedule(copy, chip.machine, compiler::Schedule::always).seconds);
+  }
+}
+
+void simulate(benchmark::State& state, const std::string& profile) {
+  const Chip chip = chip_of(profile);
+  ir::Plan plan =
+      recurrence(static_cast<int>(state.range(0)), static_cast<int>(chip.machine.units));
+  compiler::schedule(plan, chip.machine, compiler::Schedule::always);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(simulator::simulate(plan, chip.machine).total.seconds);
+}
+
 }  // namespace
 }  // namespace assay::bench
 
@@ -122,6 +196,9 @@ int main(int argc, char** argv) {
     add("price", price);
     add("estimate", estimate);
     add("construct", construct)->Unit(benchmark::kMillisecond);
+    if (profile != std::string("x86-avx512-2core")) continue;  // its cell is one of vectors
+    for (benchmark::internal::Benchmark* b : {add("schedule", schedule), add("simulate", simulate)})
+      b->Unit(benchmark::kMillisecond)->Arg(1000)->Arg(10000)->Iterations(1);
   }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

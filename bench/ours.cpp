@@ -86,7 +86,6 @@ std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& oper
       launch.arguments.push_back(
           {tensor.kind == ir::TensorKind::constant ? *weights : *arena, tensor.offset});
     }
-    launch.queues = s.queues;
     out->launches_.push_back(std::move(launch));
   }
   return out;

@@ -30,7 +30,7 @@ struct Request {
   std::string model, op, profile, output;
   std::vector<std::string> overrides;
   ModelShapes shapes;
-  std::string fuse = "all", memory;
+  std::string fuse = "all", schedule = "auto", memory;
   bool no_build = false, explain = false;
   toolkit::CompileOptions compile;
 };
@@ -55,6 +55,11 @@ void declare(Options& options, Request& r) {
   options.add_option("--fuse", r.fuse, "none, elementwise or all (default): what one step computes")
       .type_name("WHAT")
       .one_of({"none", "elementwise", "all"});
+  options
+      .add_option("--schedule", r.schedule,
+                  "auto (default), off or always: steps side by side on different units")
+      .type_name("WHEN")
+      .one_of({"auto", "off", "always"});
   options
       .add_option("--memory", r.memory,
                   "device memory for values and weights; the host has the rest")
@@ -116,6 +121,9 @@ Result<toolkit::Bundle> compile(Request& r, const Context& context) {
   r.compile.fuse = r.fuse == "none"          ? compiler::Fuse::none
                    : r.fuse == "elementwise" ? compiler::Fuse::elementwise
                                              : compiler::Fuse::all;
+  r.compile.schedule = r.schedule == "off"      ? compiler::Schedule::off
+                       : r.schedule == "always" ? compiler::Schedule::always
+                                                : compiler::Schedule::automatic;
   if (r.op.empty()) {
     const Diags effect = toolkit::effect_of_type(r.model, *model, r.compile);
     if (has_error(effect)) return effect;
@@ -131,6 +139,22 @@ Json to_json(const Diags& notes) {
   Json list = Json::array();
   for (const Diag& d : notes) list.push_back(d.message);
   return list;
+}
+
+Json to_json(const compiler::Scheduled& s, bool side_by_side) {
+  return {{"side_by_side", side_by_side}, {"predicted_s", s.seconds},
+          {"in_turn_s", s.in_turn},       {"critical_path_s", s.bounds.critical_path},
+          {"work_s", s.bounds.work},      {"considered", s.considered},
+          {"why_not", s.why_not}};
+}
+
+void print_schedule(const compiler::Scheduled& s) {
+  if (!s.why_not.empty()) fmt::print("schedule: {}\n", s.why_not);
+  if (s.considered.empty()) return;
+  fmt::print("schedule: at least {} (longest path {}, work {})\n",
+             duration(std::max(s.bounds.critical_path, s.bounds.work)),
+             duration(s.bounds.critical_path), duration(s.bounds.work));
+  for (const std::string& line : s.considered) fmt::print("  {}\n", line);
 }
 
 Json to_json(const toolkit::Bundle& b, const std::string& directory) {
@@ -152,6 +176,7 @@ Json to_json(const toolkit::Bundle& b, const std::string& directory) {
               {"groups", toolkit::passed_tiles(b.plan)},
               {"considered", b.considered},
               {"traffic", b.traffic},
+              {"schedule", to_json(b.scheduled, !b.plan.schedule.empty())},
               {"notes", to_json(b.notes)}};
   if (b.plan.memory > 0)
     out.update({{"memory_bytes", b.plan.memory},
@@ -179,6 +204,9 @@ void print_text(const toolkit::Bundle& b, const std::string& directory, bool exp
   if (b.plan.memory > 0) print_streamed(b);
   fmt::print("  predicted {}  ({} .. {})\n", duration(b.total.seconds), duration(b.total.low),
              duration(b.total.high));
+  if (!b.plan.schedule.empty())
+    fmt::print("  steps side by side: {:.2f} times as fast as one after the other ({})\n",
+               b.scheduled.in_turn / b.scheduled.seconds, duration(b.scheduled.in_turn));
   fmt::print("  chosen in {}", duration(b.plan_s));
   if (b.build_s > 0) fmt::print(", kernels built in {}", duration(b.build_s));
   fmt::print("\n");
@@ -190,6 +218,7 @@ void print_text(const toolkit::Bundle& b, const std::string& directory, bool exp
   for (const std::string& line : toolkit::passed_tiles(b.plan)) fmt::print("{}\n", line);
   if (!b.considered.empty()) fmt::print("considered:\n");
   for (const std::string& line : b.considered) fmt::print("  {}\n", line);
+  print_schedule(b.scheduled);
 }
 
 }  // namespace

@@ -18,13 +18,14 @@
 #include "toolkit/input_ranges.h"
 #include "toolkit/profiles.h"
 #include "toolkit/summary.h"
+#include "toolkit/trace.h"
 #include "toolkit/verify_programs.h"
 
 namespace assay::cli {
 namespace {
 
 struct Request {
-  std::string bundle, device, input, reference, output, summary, calibration;
+  std::string bundle, device, input, reference, output, summary, calibration, trace;
   bool check = false, check_programs = false;
   uint64_t seed = 0;
   toolkit::RunOptions run;
@@ -70,6 +71,9 @@ void declare(Options& options, Request& r) {
       .add_option("--calibration", r.calibration,
                   "also print calibrated predictions; see `assay calibrate`")
       .type_name("FILE.yaml");
+  options
+      .add_option("--trace", r.trace, "also write what each unit does when, beside the prediction")
+      .type_name("FILE.json");
   options.add_option("--summary", r.summary, "also write the result as JSON").type_name("FILE");
   options.add_format();
 }
@@ -82,7 +86,7 @@ struct Ready {
 
 Result<Ready> prepare(const Request& r) {
   Ready ready;
-  for (const std::string& path : {r.summary, r.output}) {
+  for (const std::string& path : {r.summary, r.output, r.trace}) {
     const Diags unwritable = path.empty() ? Diags{} : check_writable(path);
     if (!unwritable.empty()) return unwritable;
   }
@@ -285,10 +289,22 @@ Diags write_outputs(const std::string& path, const toolkit::Values& outputs) {
   return write_file(path, std::as_bytes(std::span(all)));
 }
 
+Diags write_trace(const std::string& path, const toolkit::Bundle& bundle,
+                  const toolkit::RunResult& ran) {
+  if (path.empty()) return {};
+  const Result<toolkit::TraceProcess> predicted = toolkit::predicted_trace(bundle);
+  if (!predicted) return predicted.diags();
+  const std::vector<toolkit::TraceProcess> both = {
+      *predicted, {"measured, " + ran.device, ran.slices, bundle.estimates}};
+  return write_text(path, toolkit::print_trace(both));
+}
+
 Result<Executed> execute(const Request& r, const Ready& ready) {
   Result<toolkit::RunResult> ran = toolkit::run_bundle(ready.bundle, ready.inputs, r.run);
   if (!ran) return ran.diags();
   if (const Diags unwritten = write_outputs(r.output, ran->outputs); !unwritten.empty())
+    return unwritten;
+  if (const Diags unwritten = write_trace(r.trace, ready.bundle, *ran); !unwritten.empty())
     return unwritten;
   toolkit::report(r.run.progress, 0, 1, "checking");
   const auto verdict = judge(r, ready, ran->outputs);
@@ -324,6 +340,7 @@ ExitCode execute_and_print(Request& r, const Ready& ready, Format format, const 
   ProgressLine progress(context);
   r.run.progress = progress.callback();
   r.run.cancel = context.cancel;
+  r.run.traced = !r.trace.empty();
   const Result<Executed> executed = execute(r, ready);
   if (!executed) {
     progress.clear();

@@ -15,6 +15,7 @@
 #include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
+#include "toolkit/trace.h"
 
 namespace assay::cli {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 using toolkit::Json;
 
 struct Request {
-  std::string path, profile, calibration;
+  std::string path, profile, calibration, trace;
   std::vector<std::string> overrides;
   bool explain = false;
   toolkit::SimulateOptions simulate;
@@ -46,6 +47,10 @@ void declare(Options& options, Request& r) {
       .add_option("--calibration", r.calibration,
                   "also print calibrated estimates; see `assay calibrate`")
       .type_name("FILE.yaml");
+  options
+      .add_option("--trace", r.trace,
+                  "of a plan: also write what each unit does when, for Perfetto")
+      .type_name("FILE.json");
   options.add_flag("--explain", r.explain, "print the terms of each estimate");
   options.add_overrides(r.overrides);
   options.add_format();
@@ -68,7 +73,17 @@ Result<Simulated> calibrated(toolkit::Simulation s, const hwdesc::Profile& profi
   return out;
 }
 
+Diags write_trace(const std::string& path, const toolkit::Simulation& s) {
+  if (path.empty()) return {};
+  if (s.slices.empty())
+    return {error("--trace is of plans without transfers, and " + s.name + " is none")};
+  const toolkit::TraceProcess predicted{"predicted, " + s.profile, s.slices, s.estimates};
+  return write_text(path, toolkit::print_trace(std::span(&predicted, 1)));
+}
+
 Result<Simulated> simulate(Request& r, const Context& context) {
+  if (Diags unwritable = r.trace.empty() ? Diags{} : check_writable(r.trace); !unwritable.empty())
+    return unwritable;
   std::error_code ignored;
   if (!std::filesystem::exists(r.path, ignored)) {
     Diag d = error("there is no such file");
@@ -86,6 +101,7 @@ Result<Simulated> simulate(Request& r, const Context& context) {
   r.simulate.cancel = context.cancel;
   Result<toolkit::Simulation> simulation = toolkit::simulate(r.path, *profile, r.simulate);
   if (!simulation) return simulation.diags();
+  if (Diags unwritten = write_trace(r.trace, *simulation); !unwritten.empty()) return unwritten;
   if (r.calibration.empty()) return Simulated{std::move(*simulation), {}};
   return calibrated(std::move(*simulation), *profile, r.calibration);
 }
@@ -119,6 +135,10 @@ Json to_json(const Simulated& simulated) {
               {"total", total},
               {"steps", steps}};
   if (s.streamed) out["transfers"] = transfers;
+  if (s.schedule)
+    out["schedule"] = {{"busy", s.schedule->busy},
+                       {"critical_path_s", s.schedule->bounds.critical_path},
+                       {"work_s", s.schedule->bounds.work}};
   return out;
 }
 
@@ -140,6 +160,15 @@ void add(toolkit::Estimate& to, const toolkit::Estimate& e) {
   to.low += e.low;
   to.high += e.high;
   to.flops += e.flops;
+}
+
+void print_schedule(const toolkit::ScheduleSummary& s, double seconds) {
+  const double least = std::max(s.bounds.critical_path, s.bounds.work);
+  fmt::print(
+      "steps side by side: units are busy {:.0f} % of the time; no schedule of these "
+      "programs takes less than {} (longest path {}, work {}), {:.0f} % below\n",
+      100 * s.busy, duration(least), duration(s.bounds.critical_path), duration(s.bounds.work),
+      100 * (1 - least / seconds));
 }
 
 void print_text(const Simulated& simulated, bool explain) {
@@ -166,11 +195,18 @@ void print_text(const Simulated& simulated, bool explain) {
     rows.push_back(
         row(label_of_transfers(t.download, t.count, t.bytes), t.estimate, both ? &span : nullptr));
   }
-  const toolkit::Span total = toolkit::sum_of(all);
+  toolkit::Span total = toolkit::sum_of(all);
+  if (s.schedule) {  // steps overlap
+    double sum = 0;
+    for (const toolkit::Estimate& e : s.estimates) sum += e.seconds;
+    const double scale = sum > 0 ? s.total.seconds / sum : 1;
+    for (double* t : {&total.seconds, &total.low, &total.high}) *t *= scale;
+  }
   if (s.steps.size() > 1) rows.push_back(row("total", s.total, both ? &total : nullptr));
   const bool others = !s.chosen_for.empty() && s.chosen_for != s.profile;
   fmt::print("{} on {}{}\n{}", s.name, s.profile,
              others ? ", programs chosen for " + s.chosen_for : "", table(rows));
+  if (s.schedule) print_schedule(*s.schedule, s.total.seconds);
   if (!explain) return;
   for (const std::vector<size_t>& alike : step_rows(s.labels, s.streamed)) {
     const size_t i = alike[0];

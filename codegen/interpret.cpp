@@ -36,7 +36,8 @@ Diags faults_of(const ir::Kernel& k, std::span<std::vector<double>> buffers) {
 
 }  // namespace
 
-Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<double>> buffers) {
+Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<double>> buffers,
+                                 int64_t first, int64_t last) {
   Diags faults = faults_of(kernel, buffers);
   if (has_error(faults)) return faults;
   Interpreter m{kernel, buffers};
@@ -44,17 +45,26 @@ Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector
   m.registers.resize(kernel.registers.size());
   m.indices.assign(kernel.index_names.size(), 0);
   try {
-    for (int64_t g = 0; g < kernel.groups; ++g) m.run_group(g);
+    for (int64_t g = first; g < last; ++g) m.run_group(g);
   } catch (const Fault& f) {
     return error(fmt::format("kernel '{}': {}", kernel.name, f.what));
   }
   return m.counts;
 }
 
+Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<double>> buffers) {
+  return interpret(kernel, buffers, 0, kernel.groups);
+}
+
 Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<float>> buffers) {
+  return interpret(kernel, buffers, 0, kernel.groups);
+}
+
+Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<float>> buffers,
+                                 int64_t first, int64_t last) {
   std::vector<std::vector<double>> exact;
   for (const auto& b : buffers) exact.emplace_back(b.begin(), b.end());
-  const auto counts = interpret(kernel, exact);
+  const auto counts = interpret(kernel, exact, first, last);
   for (size_t b = 0; counts.ok() && b < buffers.size(); ++b)
     std::transform(exact[b].begin(), exact[b].end(), buffers[b].begin(),
                    [](double v) { return static_cast<float>(v); });

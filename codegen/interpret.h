@@ -31,7 +31,12 @@ struct ExecutedCounts {
 // finds, an access outside its buffer (names buffer and index), a buffer of another size, an
 // unsupported dtype (u8 bool).
 Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<double>> buffers);
-// The same of float32 numbers; integers in them are exact up to 2^24.
+// The same of groups [first, last) alone. Pre: the kernel has them.
+Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<double>> buffers,
+                                 int64_t first, int64_t last);
+Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<float>> buffers,
+                                 int64_t first, int64_t last);
+// All groups of float32 numbers; integers in them are exact up to 2^24.
 Result<ExecutedCounts> interpret(const ir::Kernel& kernel, std::span<std::vector<float>> buffers);
 
 }  // namespace assay::codegen

@@ -383,7 +383,10 @@ Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const D
   if (!unit) return unit.diags();
   unit->used.words.emplace("sequence");
   const Text all = fill(*dialect.find("sequence"), {{"name", {name}}, {"cases", {unit->cases}}});
-  return print_headers(dialect, unit->used) + unit->text + '\n' + all.text;
+  std::string text = print_headers(dialect, unit->used) + unit->text + '\n' + all.text;
+  if (const Template* queues = dialect.find("queues"))
+    text += '\n' + fill(*queues, {{"name", {name + kQueuesSuffix}}}).text;
+  return text;
 }
 
 int64_t scratch_bytes(const ir::Kernel& kernel) {

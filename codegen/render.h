@@ -29,9 +29,11 @@ Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& d
 
 // One kernel `name` that executes a sequence of launches of `kernels` (launch rows name them by
 // position), with all units synchronised between launches. It runs a plan's static schedule.
+// Where the dialect has `queues`, a second kernel `name` + kQueuesSuffix runs a schedule of them.
 // Errors: as render; a dialect without `sequence`.
 Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                                     const std::string& name);
+inline constexpr const char* kQueuesSuffix = "_queues";
 bool has_sequence(const Dialect& dialect);
 
 // Bytes of scratch the entry needs, padding included.

@@ -100,6 +100,8 @@ constexpr SpellingRow kRows[] = {
     {"barrier_global", {"lanes"}, kOptional},
     // One kernel that executes a sequence of launches, and its case for one launch's groups.
     {"sequence", {"name", "cases"}, kOptional},
+    // Its program's other kernel, whose units work through queues of their own.
+    {"queues", {"name"}, kOptional},
     {"sequence_case", {"number", "body", "arguments"}, kOptional},
     {"sequence_argument_in", {"scalar", "position"}, kOptional},
     {"sequence_argument_out", {"scalar", "position"}, kOptional},

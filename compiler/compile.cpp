@@ -19,7 +19,6 @@
 #include "compiler/passes/merge_products.h"
 #include "compiler/passes/pack_strided.h"
 #include "compiler/passes/place.h"
-#include "compiler/passes/schedule.h"
 #include "compiler/passes/shift_operands.h"
 #include "compiler/passes/split_reductions.h"
 #include "compiler/passes/store_wider.h"
@@ -151,7 +150,6 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
   PlanBuilder builder(graphs, static_cast<int>(m.units));
   for (const Chosen& step : connected->steps) builder.add_step(step);
   place(builder.plan());
-  schedule(builder.plan());
 
   out->plan = std::move(builder.plan());
   out->constants = std::move(builder.constants());
@@ -231,6 +229,35 @@ class PlannedParts {  // invariant: refers to a target and a machine that outliv
 
 }  // namespace
 
+namespace {
+
+// Groups run side by side where each unit has a queue of its own, or where one kernel runs all
+// steps and its groups are on the chip at once.
+std::string why_in_turn(const hwdesc::Target& target, const model::Machine& m, Schedule how) {
+  const hwdesc::Api& api = target.api;
+  const std::string field = "apis." + api.name;
+  if (api.coresident_groups != hwdesc::Fact::yes)
+    return field + ".coresident_groups is not true: groups of one step may wait for those of " +
+           "another that never begin";
+  if (m.simt && m.resident_barriers.empty())
+    return field + ".coresident_barrier is not known: what a barrier takes inside one launch";
+  if (how == Schedule::automatic && target.dialect.known && !target.dialect.schedules)
+    return "kernels of " + target.dialect.name +
+           " run one step at a time; `--schedule always` shows what side by side would take";
+  return "";
+}
+
+Scheduled scheduled(ir::Plan& plan, const hwdesc::Target& target, const model::Machine& m,
+                    Schedule how) {
+  std::string why_not = how == Schedule::off ? "" : why_in_turn(target, m, how);
+  if (why_not.empty()) return schedule(plan, m, how);
+  Scheduled out;
+  out.why_not = std::move(why_not);
+  return out;
+}
+
+}  // namespace
+
 Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
                          const Options& options) {
   const Result<model::Machine> machine = model::prepare(target);
@@ -249,7 +276,10 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
   if (!out) return out;
   const bool fits =
       !options.memory || out->plan.arena_bytes + out->plan.weights_bytes <= *options.memory;
-  if (!fits) out = streamed(graph, target, *machine, options, plan_of);
+  if (!fits)
+    out = streamed(graph, target, *machine, options, plan_of);
+  else
+    out->scheduled = scheduled(out->plan, target, *machine, options.schedule);
   if (out) put_estimates(*out, *machine);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/schedule/schedule.h"
 #include "compiler/search/tile_graphs.h"
 #include "hwdesc/target.h"
 #include "ir/graph.h"
@@ -25,6 +26,7 @@ enum class Fuse { none, elementwise, all, always };
 struct Options {
   Fuse fuse = Fuse::all;
   int keep = 2;  // best programs per tile-graph that are lowered and counted again
+  Schedule schedule = Schedule::automatic;  // where the chip's units can run groups side by side
   // Bytes that arena and weights may take on the device. What does not fit lies in host memory and
   // is streamed (stream/stream.h). nullopt: there is no limit.
   std::optional<int64_t> memory = {};
@@ -46,6 +48,7 @@ struct Compiled {
   std::vector<std::vector<std::string>> lost;
   // Tile-graphs that were tried together, and what was saved or why not; a line each.
   std::vector<std::string> considered;
+  Scheduled scheduled;
   // Estimated bytes over each boundary of the memories: of the plan, and of its tile-graphs as
   // steps of their own (empty: they are).
   std::vector<model::LevelUse> traffic, separate_traffic;

@@ -180,7 +180,8 @@ void fields(V& v, Is<Api> auto& x) {
     "between steps of a schedule inside one launch; unknown: each step is a launch",
     Need::optional);
   v("coresident_barrier", x.coresident_barrier,
-    "among groups inside one kernel, by their number; plans use `device_barrier`", Need::optional);
+    "among groups inside one kernel, by their number: schedules of groups that stay",
+    Need::optional);
   v("map", x.map, "mapping a small buffer for the host and unmapping it", Need::optional);
   v("slp_lanes", x.slp_lanes,
     "lanes of the vectors that its compiler makes of neighbouring operations (SLP); 1: none",

@@ -61,23 +61,6 @@ struct PlanVerifier {
              " does not have the shape and layout its program expects");
     }
   }
-
-  // Each group exactly once.
-  void check_queues(const Step& s, const Program& program) {
-    std::vector<Queue> queues = s.queues;
-    std::sort(queues.begin(), queues.end(),
-              [](const Queue& a, const Queue& b) { return a.begin < b.begin; });
-    int64_t next = 0;
-    for (const Queue& q : queues) {
-      if (q.unit < 0 || q.unit >= p.units)
-        fail("step " + s.name + " has a queue for a unit that does not exist");
-      if (q.begin != next || q.end <= q.begin)
-        fail("step " + s.name + ": its queues do not run every group once");
-      next = q.end;
-    }
-    if (next != group_count(program))
-      fail("step " + s.name + ": its queues do not run every group once");
-  }
 };
 
 }  // namespace
@@ -105,10 +88,13 @@ Diags verify(const Plan& p) {
       continue;
     }
     v.check_arguments(s, p.programs[static_cast<size_t>(s.program)]);
-    v.check_queues(s, p.programs[static_cast<size_t>(s.program)]);
   }
   const Diags transfers = verify_transfers(p);
   v.diags.insert(v.diags.end(), transfers.begin(), transfers.end());
+  if (!p.schedule.empty() && !p.transfers.empty())
+    v.fail("it has a schedule and transfers; steps between transfers run one after the other");
+  if (v.diags.empty() && !p.schedule.empty())
+    for (const ScheduleFault& f : schedule_faults(p)) v.diags.push_back(f.diag);
   return v.diags;
 }
 

@@ -1,4 +1,5 @@
-// Plan: the programs of a whole graph, its tensors with layout and place, and the scheduled steps.
+// Plan: the programs of a whole graph, its tensors with layout and place, its steps, and when which
+// unit runs which groups of them (schedule.h).
 // It holds no estimates; those are a file of their own in the bundle.
 //
 // A plan for a limit of device memory also has tensors in host memory, and transfers of regions of
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "ir/schedule.h"
 #include "support/result.h"
 
 namespace assay::ir {
@@ -36,22 +38,13 @@ struct PlanTensor {
   bool operator==(const PlanTensor&) const = default;
 };
 
-// Groups [begin, end) of a step on virtual execution unit `unit` (Rammer, OSDI'20, section 3.1:
-// vEUs; here the pool's workers).
-struct Queue {
-  int unit = 0;
-  int64_t begin = 0, end = 0;
-  bool operator==(const Queue&) const = default;
-};
-
-// One launch, followed by a barrier of all units.
+// One program at work.
 struct Step {
   std::string name;  // the anchor's name in the model
   int program = -1;
   std::vector<int> arguments;  // plan tensors, in the order of arguments_of(program); in another
                                // shape where both are row-major and have as many elements
-  std::vector<Queue> queues;
-  std::string label = {};  // what it computes, for tables: label.h; empty: the name is shown
+  std::string label = {};      // what it computes, for tables: label.h; empty: the name is shown
   bool operator==(const Step&) const = default;
 };
 
@@ -71,11 +64,17 @@ struct Transfer {
 
 struct Plan {
   std::string name;
-  int units = 1;  // vEUs the schedule is made for
+  int units = 1;  // the schedule is made for
   std::vector<PlanTensor> tensors;
   std::vector<Program> programs;  // distinct
-  std::vector<Step> steps;
+  std::vector<Step> steps;        // in an order in which they can run one after the other
   int64_t arena_bytes = 0, weights_bytes = 0;
+  // Empty: each step on all units, with a barrier behind it. Then steps may have transfers between
+  // them.
+  std::vector<Command> schedule = {};
+  // Where lanes are threads: groups that each unit has at once, from one launch to the end of the
+  // plan, and which share the groups of the unit's commands. 0: each step is a launch.
+  int resident = 0;
   std::vector<Transfer> transfers = {};  // in the order in which they run; ascending by step
   // The limit of arena_bytes + weights_bytes. 0: there is none, and nothing lies in host memory.
   int64_t memory = 0;

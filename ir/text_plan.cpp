@@ -1,7 +1,8 @@
-// The YAML form of a plan. Tensors and programs are addressed by their position; a queue is written
-// [unit, begin, end].
+// The YAML form of a plan. Tensors, programs and steps are addressed by their position. What is
+// left out: bytes of a tensor are those of its layout, its offset is behind the tensors before it,
+// and arena_bytes and weights_bytes hold all of them.
 //
-//   schema: assay/plan/1
+//   schema: assay/plan/3
 //   name: resnet50
 //   units: 2
 //   arena_bytes: 1234
@@ -12,11 +13,13 @@
 //   programs:
 //     - name: conv ...                            # text_program.h
 //   steps:
-//     - {name: conv1, label: "conv 64x112x112 7x7 (conv1)", program: 0, arguments: [0, 1, 2],
-//        queues: [[0, 0, 56], [1, 56, 112]]}
+//     - {name: conv1, label: "conv 64x112x112 7x7 (conv1)", program: 0, arguments: [0, 1, 2]}
+//   resident: 2                                     # of a GPU: all in one launch
+//   schedule:                                       # text_schedule.h
+//     - {run: 0}
 //
-// A plan for a limit of device memory has the schema assay/plan/2, in which tensors may lie in host
-// memory (`host: true`). Offsets of host constants begin behind the weights of the device:
+// In a plan for a limit of device memory tensors may lie in host memory (`host: true`). Offsets of
+// host constants begin behind the weights of the device:
 //
 //   memory: 268435456
 //   host_bytes: 805306368
@@ -26,13 +29,16 @@
 //     - {way: clear, step: 0, device: 4}
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ir/limits.h"
 #include "ir/plan.h"
 #include "ir/text_graph.h"
 #include "ir/text_layout.h"
 #include "ir/text_program.h"
+#include "ir/text_schedule.h"
 #include "support/hash.h"
 
 namespace assay::ir {
@@ -42,7 +48,7 @@ using yaml::quote;
 
 constexpr std::array<std::string_view, 4> kKinds = {"input", "output", "constant", "temporary"};
 constexpr std::array<std::string_view, 3> kWays = {"upload", "download", "clear"};
-constexpr std::string_view kSchema = "assay/plan/1", kLimitedSchema = "assay/plan/2";
+constexpr std::string_view kSchema = "assay/plan/3";
 constexpr int64_t kMaxBytes = int64_t{1} << 60;
 
 std::string spell_tensor(const PlanTensor& t) {
@@ -62,12 +68,9 @@ std::string spell_transfer(const Transfer& t) {
 }
 
 std::string spell_step(const Step& s) {
-  std::string queues;
-  for (const Queue& q : s.queues)
-    queues += fmt::format("{}[{}, {}, {}]", queues.empty() ? "" : ", ", q.unit, q.begin, q.end);
   const std::string label = s.label.empty() ? "" : fmt::format(", label: {}", quote(s.label));
-  return fmt::format("{{name: {}{}, program: {}, arguments: [{}], queues: [{}]}}", quote(s.name),
-                     label, s.program, fmt::join(s.arguments, ", "), queues);
+  return fmt::format("{{name: {}{}, program: {}, arguments: [{}]}}", quote(s.name), label,
+                     s.program, fmt::join(s.arguments, ", "));
 }
 
 class PlanReader {
@@ -75,10 +78,10 @@ class PlanReader {
   explicit PlanReader(TextReader& reader) : r_(reader) {}
 
   Plan read(const yaml::Node& node) {
-    if (!r_.is_map(
-            node, "a plan",
-            {"schema", "name", "units", "arena_bytes", "weights_bytes", "memory", "host_bytes",
-             "host_weights_bytes", "tensors", "programs", "steps", "transfers"}))
+    if (!r_.is_map(node, "a plan",
+                   {"schema", "name", "units", "arena_bytes", "weights_bytes", "memory",
+                    "host_bytes", "host_weights_bytes", "resident", "tensors", "programs", "steps",
+                    "schedule", "transfers"}))
       return {};
     p_.name = r_.text_or(node, "name", "plan");
     p_.units = static_cast<int>(r_.integer_or(node, "units", 1, 1 << 20, 1));
@@ -86,17 +89,37 @@ class PlanReader {
     p_.weights_bytes = r_.integer_or(node, "weights_bytes", 0, kMaxBytes, 0);
     read_limit(node);
     for (const yaml::Node& t : items(node, "tensors")) read_tensor(t);
+    if (node.find("arena_bytes") == nullptr) p_.arena_bytes = ends_[0];
+    if (node.find("weights_bytes") == nullptr) p_.weights_bytes = ends_[2];
     for (const yaml::Node& p : items(node, "programs"))
       p_.programs.push_back(read_program(r_, p, false));
     for (const yaml::Node& s : items(node, "steps")) read_step(s);
     if (limited_)
       for (const yaml::Node& t : items(node, "transfers")) read_transfer(t);
-    if (r_.ok())
-      for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
+    const yaml::Node* schedule = node.find("schedule");
+    p_.resident = static_cast<int>(r_.integer_or(node, "resident", 1, 1 << 12, 0));
+    if (p_.resident > 0 && schedule == nullptr)
+      r_.fault(*node.find("resident"), "groups are resident in plans with a schedule",
+               "schedule: ...");
+    if (schedule != nullptr) read_schedule(r_, *schedule, p_);
+    if (!r_.ok()) return std::move(p_);
+    std::vector<Command> commands = std::exchange(p_.schedule, {});
+    for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
+    p_.schedule = std::move(commands);
+    if (r_.ok() && schedule != nullptr) check_schedule(*schedule);
     return std::move(p_);
   }
 
  private:
+  // Faults stand at their commands.
+  void check_schedule(const yaml::Node& node) {
+    for (const ScheduleFault& f : schedule_faults(p_))
+      r_.fault(f.command < 0 ? node : node.items[static_cast<size_t>(f.command)], f.diag.message,
+               f.diag.hint);
+    if (r_.ok())
+      for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
+  }
+
   const std::vector<yaml::Node>& items(const yaml::Node& node, std::string_view key) {
     static const std::vector<yaml::Node> kNone;
     const yaml::Node* found = r_.need(node, key);
@@ -104,14 +127,12 @@ class PlanReader {
   }
 
   void read_limit(const yaml::Node& node) {
-    const yaml::Node* schema = node.find("schema");
-    limited_ = schema != nullptr && schema->scalar == kLimitedSchema;
-    for (const std::string_view key : {"memory", "host_bytes", "host_weights_bytes", "transfers"})
+    limited_ = node.find("memory") != nullptr;
+    for (const std::string_view key : {"host_bytes", "host_weights_bytes", "transfers"})
       if (const yaml::Node* found = node.find(key); found != nullptr && !limited_)
         r_.fault(*found, fmt::format("`{}` is of plans for a limit of memory", key),
-                 fmt::format("schema: {}", kLimitedSchema));
+                 "memory: BYTES");
     if (!limited_) return;
-    r_.need(node, "memory");
     p_.memory = r_.integer_or(node, "memory", 1, kMaxBytes, 1);
     p_.host_bytes = r_.integer_or(node, "host_bytes", 0, kMaxBytes, 0);
     p_.host_weights_bytes = r_.integer_or(node, "host_weights_bytes", 0, kMaxBytes, 0);
@@ -122,7 +143,7 @@ class PlanReader {
                    {"name", "type", "kind", "layout", "offset", "bytes", "cleared", "host"}))
       return;
     PlanTensor t;
-    for (std::string_view key : {"name", "offset", "bytes"}) r_.need(node, key);
+    r_.need(node, "name");
     t.name = r_.text_or(node, "name", "");
     if (const yaml::Node* type = r_.need(node, "type")) read_type(r_, *type, t.dtype, t.shape);
     if (const yaml::Node* kind = r_.need(node, "kind"))
@@ -133,12 +154,24 @@ class PlanReader {
           r_.fault(*layout, fault);
         t.layout = std::move(*parsed);
       }
-    t.offset = r_.integer_or(node, "offset", 0, kMaxBytes, 0);
-    t.bytes = r_.integer_or(node, "bytes", 0, kMaxBytes, 0);
     t.cleared = r_.flag_or(node, "cleared", false);
     t.host = r_.flag_or(node, "host", false);
+    const bool known = r_.ok();
+    t.bytes = r_.integer_or(
+        node, "bytes", 0, kMaxBytes,
+        known ? aligned(physical_elements(t.layout, t.shape) * bytes_of(t.dtype)) : 0);
+    int64_t& end = end_of(t);
+    t.offset = r_.integer_or(node, "offset", 0, kMaxBytes, end);
+    end = std::max(end, aligned(t.offset + t.bytes));
     p_.tensors.push_back(std::move(t));
   }
+
+  // Where the tensors of its storage end that were read so far.
+  int64_t& end_of(const PlanTensor& t) {
+    return ends_[(t.kind == TensorKind::constant ? 2 : 0) + (t.host ? 1 : 0)];
+  }
+
+  static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
   template <class Word, size_t N>
   Word read_word(const yaml::Node& node, const std::array<std::string_view, N>& words,
@@ -152,7 +185,7 @@ class PlanReader {
   }
 
   void read_step(const yaml::Node& node) {
-    if (!r_.is_map(node, "a step", {"name", "label", "program", "arguments", "queues"})) return;
+    if (!r_.is_map(node, "a step", {"name", "label", "program", "arguments"})) return;
     Step s;
     s.name = r_.text_or(node, "name", "");
     s.label = r_.text_or(node, "label", "");
@@ -162,7 +195,6 @@ class PlanReader {
       s.program = static_cast<int>(r_.integer_or(node, "program", 0, programs - 1, -1));
     for (const yaml::Node& a : items(node, "arguments"))
       s.arguments.push_back(static_cast<int>(r_.integer(a, 0, tensors - 1).value_or(0)));
-    for (const yaml::Node& q : items(node, "queues")) s.queues.push_back(read_queue(q));
     p_.steps.push_back(std::move(s));
   }
 
@@ -185,29 +217,19 @@ class PlanReader {
     p_.transfers.push_back(std::move(t));
   }
 
-  Queue read_queue(const yaml::Node& node) {
-    if (node.kind != yaml::Node::Kind::sequence || node.items.size() != 3) {
-      r_.fault(node, "a queue is [unit, begin, end]");
-      return {};
-    }
-    const auto at = [&](size_t i, int64_t high) {
-      return r_.integer(node.items[i], 0, high).value_or(0);
-    };
-    return {static_cast<int>(at(0, p_.units - 1)), at(1, kMaxElements), at(2, kMaxElements)};
-  }
-
   TextReader& r_;
   Plan p_;
   bool limited_ = false;
+  std::array<int64_t, 4>
+      ends_{};  // of the arena, the host's arena, the weights, the host's weights
 };
 
 }  // namespace
 
 std::string print_plan(const Plan& p) {
   std::string text =
-      fmt::format("schema: {}\nname: {}\nunits: {}\narena_bytes: {}\nweights_bytes: {}\n",
-                  p.memory > 0 ? kLimitedSchema : kSchema, quote(p.name), p.units, p.arena_bytes,
-                  p.weights_bytes);
+      fmt::format("schema: {}\nname: {}\nunits: {}\narena_bytes: {}\nweights_bytes: {}\n", kSchema,
+                  quote(p.name), p.units, p.arena_bytes, p.weights_bytes);
   if (p.memory > 0)
     text += fmt::format("memory: {}\nhost_bytes: {}\nhost_weights_bytes: {}\n", p.memory,
                         p.host_bytes, p.host_weights_bytes);
@@ -221,6 +243,8 @@ std::string print_plan(const Plan& p) {
   }
   text += p.steps.empty() ? "steps: []\n" : "steps:\n";
   for (const Step& s : p.steps) text += fmt::format("  - {}\n", spell_step(s));
+  if (p.resident > 0) text += fmt::format("resident: {}\n", p.resident);
+  text += print_schedule(p);
   if (p.memory > 0) text += p.transfers.empty() ? "transfers: []\n" : "transfers:\n";
   for (const Transfer& t : p.transfers) text += fmt::format("  - {}\n", spell_transfer(t));
   return text;
@@ -232,7 +256,7 @@ Result<Plan> parse_plan(std::string_view text, std::string_view file) {
   Result<yaml::Document> doc = yaml::parse(text, file);
   if (!doc.ok()) return doc.diags();
   TextReader reader(*doc);
-  if (!reader.has_schema(kSchema, kLimitedSchema)) return reader.diags();
+  if (!reader.has_schema(kSchema)) return reader.diags();
   Plan p = PlanReader(reader).read(doc->root);
   if (!reader.ok()) return reader.diags();
   return p;

@@ -20,6 +20,11 @@ struct LevelUse {
   bool shared = false;  // the farther level is shared by units
 };
 
+// What a group takes of its unit while it runs.
+struct GroupNeeds {
+  double threads = 0, registers_per_thread = 0, scratch_bytes = 0;
+};
+
 struct Estimate {
   double seconds = 0, low = 0, high = 0;
   std::string bound;        // name of the largest term
@@ -31,6 +36,7 @@ struct Estimate {
   double groups = 1, rounds = 1, balance = 1;  // balance: mean load / largest load of the units
   double efficiency = 0;                       // the node's least time on this chip / seconds
   double occupancy = 1;                        // groups resident per unit
+  GroupNeeds needs;                            // where lanes are threads
   std::vector<std::string> assumed;            // fields of the profile that were not known
 };
 

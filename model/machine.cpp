@@ -318,6 +318,12 @@ class Resolver : Resolving {
         m_.wide_barriers.push_back(
             {b.threads.value->v / m_.native_width,
              {b.time.value->v, spread_of(b.time), false, base + ".wide_barrier"}});
+    for (const hwdesc::BarrierPoint& b : api_.coresident_barrier)
+      if (b.groups.known() && b.time.known())
+        m_.resident_barriers.push_back(
+            {b.groups.value->v,
+             {b.time.value->v, spread_of(b.time), false, base + ".coresident_barrier"}});
+    std::ranges::sort(m_.resident_barriers, {}, &ResidentBarrier::groups);
     std::sort(m_.wide_barriers.begin(), m_.wide_barriers.end(),
               [](const WideBarrier& a, const WideBarrier& b) { return a.waves < b.waves; });
   }
@@ -339,6 +345,18 @@ double group_barrier_of(const Machine& m, double waves) {
     time = b.time.value;
   }
   return time;
+}
+
+double resident_barrier_of(const Machine& m, double groups) {
+  const ResidentBarrier* below = nullptr;
+  for (const ResidentBarrier& b : m.resident_barriers) {
+    if (groups <= b.groups)
+      return below == nullptr ? b.time.value
+                              : std::lerp(below->time.value, b.time.value,
+                                          (groups - below->groups) / (b.groups - below->groups));
+    below = &b;
+  }
+  return below == nullptr ? 0 : below->time.value;
 }
 
 const Level& nearest_cache(const Machine& m) {

@@ -84,6 +84,11 @@ struct WideBarrier {
   Quantity time;  // s
 };
 
+struct ResidentBarrier {
+  double groups = 1;
+  Quantity time;  // s
+};
+
 // A matrix instruction of the chip, at the rate of one unit.
 struct MatrixRate {
   ir::MatrixInstruction instruction;
@@ -118,9 +123,10 @@ struct Machine {
   std::string profile;
   bool simt = false;
   double units = 1;
-  double clock = 1e9;            // Hz of one unit under vector load
-  int native_width = 1;          // 4-byte lanes that issue together
-  std::vector<int> widths;       // usable vector widths, ascending
+  int first_unit = 0;       // of the part of a chip that runs a step; see part_of in simulator/
+  double clock = 1e9;       // Hz of one unit under vector load
+  int native_width = 1;     // 4-byte lanes that issue together
+  std::vector<int> widths;  // usable vector widths, ascending
   double vector_registers = 32;  // of native width, per unit
   double resident_groups = 1;    // limit per unit
   double resident_waves = 1;
@@ -187,15 +193,21 @@ struct Machine {
   Quantity launch, group_start;
   Quantity group_barrier;                  // s, of a group of one wave; 0: not known
   std::vector<WideBarrier> wide_barriers;  // of several, ascending
-  std::vector<Level> levels;               // [0] nearest
-  std::optional<HostLink> host_link;       // nullopt: not known
-  std::vector<Residual> residuals;         // measured / predicted, by regime
+  // Of groups that are all on the chip at once, by their number, ascending; empty: not known.
+  std::vector<ResidentBarrier> resident_barriers;
+  std::vector<Level> levels;          // [0] nearest
+  std::optional<HostLink> host_link;  // nullopt: not known
+  std::vector<Residual> residuals;    // measured / predicted, by regime
   std::vector<std::string> assumptions;
 };
 
 // Seconds of a barrier in a group of so many waves: linear between two sizes that the profile
 // knows, constant beyond the last. 0: it knows none.
 double group_barrier_of(const Machine& m, double waves);
+
+// Seconds of a barrier of so many groups in one launch: linear between two numbers that the profile
+// knows, constant beyond the last. 0: it knows none.
+double resident_barrier_of(const Machine& m, double groups);
 
 // The first level that is no scratchpad. Pre: there is a memory.
 const Level& nearest_cache(const Machine& m);

@@ -26,10 +26,11 @@ struct DeviceInfo {
   std::string dialect;  // of its kernels; "": same name as the api
   int units = 1;        // units this process may use
   int64_t memory_bytes = 0;
-  bool threads = false;     // lanes are threads, and the driver assigns groups to units
-  std::vector<int> widths;  // possible f32 lanes of a vector, or of a wave; empty: unknown
-  double clock_hz = 0;      // of the units, as the driver reports it; 0: unknown
-  bool simulated = false;   // its time is simulated, so other load can not disturb it
+  bool threads = false;         // lanes are threads, and the driver assigns groups to units
+  std::vector<int> widths;      // possible f32 lanes of a vector, or of a wave; empty: unknown
+  double clock_hz = 0;          // of the units, as the driver reports it; 0: unknown
+  bool simulated = false;       // its time is simulated, so other load can not disturb it
+  bool runs_schedules = false;  // RunOptions::schedule and traced
   bool in_sequence =
       false;  // one kernel executes all launches of a run, unless LoadOptions::one_by_one
   std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
@@ -110,6 +111,18 @@ struct RunOptions {
   const CancelToken* cancel = nullptr;
   bool recorded = false;  // once, in a command buffer or a graph, then submitted as one. RunTimes
                           // then has only `total`, by the host's clock
+  // What each unit's queue holds; a command's `step` is the position of a launch, whose own queues
+  // do not count. Empty: the launches in order, a barrier after each.
+  std::span<const ir::Command> schedule = {};
+  bool traced = false;  // with RunTimes::slices
+};
+
+// A command of the schedule on a unit: of `run` the groups at work, of others the wait. Seconds
+// since the run began.
+struct Slice {
+  int unit = 0, command = 0;
+  double begin = 0, end = 0;
+  bool operator==(const Slice&) const = default;
 };
 
 // Bytes over the boundary between two memories, of all their instances.
@@ -121,7 +134,8 @@ struct Crossing {
 // Seconds. `steps[r][s]`: from the barrier before launch s to the one after it, in repeat r, timed
 // inside the units. `total[r]`: from the first launch's start to the last one's end. `busy[r][s]`:
 // from launch s's start on the device to its end, without launch overhead; equal to the step where
-// the device does not report it.
+// the device does not report it. Of a schedule, both are empty unless it is traced, and then from
+// the start of launch s on its first unit to the end on its last one.
 //
 // `moved[s]`: bytes that launch s of the last repeat moved over each boundary of the memories, near
 // to far. A store that misses counts its line once, as written. Empty: hardware does not count.
@@ -129,6 +143,7 @@ struct RunTimes {
   std::vector<std::vector<double>> steps, busy;
   std::vector<double> total;
   std::vector<std::vector<Crossing>> moved = {};
+  std::vector<Slice> slices = {};  // of the last repeat, by unit and begin; empty: not traced
   int64_t executed = 0;  // operations that a simulator executed for these times; 0: hardware ran,
                          // or the times were memoized
 };
@@ -156,9 +171,10 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
   // not map memory.
   virtual std::optional<double> map(BufferRange, int64_t) { return std::nullopt; }
 
-  // Runs the launches in order, `repeat` times, a barrier after each launch.
-  // Errors: cancelled; argument out of range; `recorded` where the api or the driver can not record
-  // launches.
+  // Runs the launches in order, `repeat` times, a barrier after each launch; or as the schedule
+  // says. Errors: cancelled; argument out of range; `recorded` where the api or the driver can not
+  // record launches; a schedule where DeviceInfo has no `runs_schedules`, or in which a unit would
+  // wait for ever.
   virtual Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) = 0;
 
   // Energy drawn since a fixed moment, J. Errors: the device has no counter, or reading it is not

@@ -4,6 +4,7 @@
 #include "model/streams.h"
 #include "model/traffic.h"
 #include "simulator/estimate.h"
+#include "simulator/operand_walk.h"
 
 namespace assay::simulator {
 
@@ -16,10 +17,21 @@ struct RemoteLines {
   double dirty_remote_read = 0;  // read, and another unit wrote them last
   double dirty_remote_rfo = 0;   // written, and another unit wrote them last
   double upgrade = 0;            // written, and others have read them since they were written
+  auto operator<=>(const RemoteLines&) const = default;
 };
 RemoteLines remote_lines(const ir::Program& p, const model::Streams& streams,
                          const model::Machine& m, const CacheState& before,
                          std::span<const Range> where);
+
+// The same, and the caches after the program, with what is known of its operands. Pre: of `after`,
+// p has no producers.
+model::CachedFractions cached_fractions(const ir::Program& p, const Operands& operands,
+                                        const model::Machine& m, const CacheState& before,
+                                        std::span<const Range> where);
+RemoteLines remote_lines(const ir::Program& p, const Operands& operands, const model::Machine& m,
+                         const CacheState& before, std::span<const Range> where);
+CacheState after(const ir::Program& p, const Operands& operands, const model::Machine& m,
+                 CacheState before, std::span<const Range> where);
 
 // A step's code is cached like other bytes, in a range of its own. Steps with one program share its
 // code; `several` of them reuse it.

@@ -39,9 +39,10 @@ struct Since {            // an entry was touched
 };
 
 // Calls `f` for every entry that covers some of the bytes: with those bytes, and with what happened
-// since.
+// since, as the units of `mine` see it.
 template <typename F>
-void for_each_on(const CacheState& state, const Range& bytes, const F& f) {
+void for_each_on(const CacheState& state, const Range& bytes, const UnitPartition& mine,
+                 const F& f) {
   Since since;
   double in_run = 0, missed_in_run = 0;
   for (size_t i = 0; i < state.recent.size(); ++i) {
@@ -53,7 +54,7 @@ void for_each_on(const CacheState& state, const Range& bytes, const F& f) {
     const Range both = overlap(e.range, bytes);
     if (size_of(both) > 0) f(e, both, since);
     since.all += size_of(e.range);
-    in_run += e.unit_bytes;
+    if (meet(e.touched, mine)) in_run += e.unit_bytes;
     missed_in_run += e.missed;
   }
 }
@@ -125,24 +126,34 @@ double held_fraction(const model::Machine& m, const model::Level& cache, const C
 // Of a kernel. Misses depend on what ran since, hardly on this.
 constexpr int64_t kCodeBytes = 10'000;
 
+UnitPartition all_units(const model::Machine& m) {
+  return {0, 0, std::max(1, static_cast<int>(m.units)), m.first_unit};
+}
+
 Range code_of(int program) {
   return {-(int64_t{program} + 1) * kCodeBytes, -int64_t{program} * kCodeBytes};
 }
 
 }  // namespace
 
-model::CachedFractions cached_fractions(const ir::Program& p, const model::Streams& streams,
-                                        const model::Machine& m, const CacheState& before,
-                                        std::span<const Range> where) {
+namespace {
+
+struct Looked {  // what looking up a program's operands needs of them
+  const lower::Nest& nest;
+  double units;
+  std::span<const Walk> walks;
+  std::span<const double> needed = {};
+};
+
+model::CachedFractions found(const ir::Program& p, const Looked& operands, const model::Machine& m,
+                             const CacheState& before, std::span<const Range> where) {
   model::CachedFractions out(p.graph.tensors.size(), std::vector<double>(m.levels.size(), 0));
-  if (before.recent.empty()) return out;
-  const lower::Nest& nest = streams.nest;
-  const std::vector<Walk> walks = walks_of(p, streams, m);
-  const double units = units_of(p, m);
+  const lower::Nest& nest = operands.nest;
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     if (!known_place(where, t)) continue;
-    const UnitPartition mine = partition_of(p, static_cast<int>(t), nest, where[t], units);
-    for_each_on(before, where[t],
+    const UnitPartition mine =
+        partition_of(p, static_cast<int>(t), nest, where[t], operands.units, m.first_unit);
+    for_each_on(before, where[t], mine,
                 [&](const CacheState::Entry& e, const Range& both, const Since& since) {
                   const double part = size_of(both) / size_of(where[t]),
                                own = same_unit_fraction(both, mine, e.touched);
@@ -153,7 +164,7 @@ model::CachedFractions cached_fractions(const ir::Program& p, const model::Strea
                         shared && &level != last_cache(m)
                             ? hit_fraction(level, (since.all + size_of(e.range)) / level.instances,
                                            level.end)
-                            : held_fraction(m, level, before, e, since, walks[t]);
+                            : held_fraction(m, level, before, e, since, operands.walks[t]);
                     out[t][l] += part * (shared ? 1 : own) * stay;
                   }
                 });
@@ -161,25 +172,23 @@ model::CachedFractions cached_fractions(const ir::Program& p, const model::Strea
   return out;
 }
 
-RemoteLines remote_lines(const ir::Program& p, const model::Streams& streams,
-                         const model::Machine& m, const CacheState& before,
-                         std::span<const Range> where) {
+RemoteLines remote(const ir::Program& p, const Looked& operands, const model::Machine& m,
+                   const CacheState& before, std::span<const Range> where) {
   RemoteLines out;
   const model::Level* cache = own_cache(m);
   // One unit alone may stand for several (a group's), which entries know.
   if (cache == nullptr || before.recent.empty()) return out;
-  const lower::Nest& nest = streams.nest;
-  const std::vector<Walk> walks = walks_of(p, streams, m);
-  const double units = units_of(p, m);
-  const std::vector<double> needed = bytes_of_unit(p, m);
+  const lower::Nest& nest = operands.nest;
   for (size_t t = 0; t < p.graph.tensors.size(); ++t) {
     if (!known_place(where, t)) continue;
-    const UnitPartition mine = partition_of(p, static_cast<int>(t), nest, where[t], units);
+    const UnitPartition mine =
+        partition_of(p, static_cast<int>(t), nest, where[t], operands.units, m.first_unit);
     const bool writes = is_written(p, static_cast<int>(t));
-    for_each_on(before, where[t],
+    for_each_on(before, where[t], mine,
                 [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-                  const double bytes = needed[t] * size_of(both) / size_of(where[t]) *
-                                       held_fraction(m, *cache, before, e, since, walks[t]);
+                  const double bytes =
+                      operands.needed[t] * size_of(both) / size_of(where[t]) *
+                      held_fraction(m, *cache, before, e, since, operands.walks[t]);
                   if (e.written)
                     (writes ? out.dirty_remote_rfo : out.dirty_remote_read) +=
                         bytes * (1 - same_unit_fraction(both, mine, e.touched));
@@ -190,12 +199,44 @@ RemoteLines remote_lines(const ir::Program& p, const model::Streams& streams,
   return out;
 }
 
+}  // namespace
+
+model::CachedFractions cached_fractions(const ir::Program& p, const model::Streams& streams,
+                                        const model::Machine& m, const CacheState& before,
+                                        std::span<const Range> where) {
+  if (before.recent.empty())
+    return model::CachedFractions(p.graph.tensors.size(), std::vector<double>(m.levels.size(), 0));
+  const std::vector<Walk> walks = walks_of(p, streams, m);
+  return found(p, {streams.nest, units_of(p, m), walks}, m, before, where);
+}
+
+model::CachedFractions cached_fractions(const ir::Program& p, const Operands& o,
+                                        const model::Machine& m, const CacheState& before,
+                                        std::span<const Range> where) {
+  return found(p, {o.streams.nest, o.units, o.walks}, m, before, where);
+}
+
+RemoteLines remote_lines(const ir::Program& p, const model::Streams& streams,
+                         const model::Machine& m, const CacheState& before,
+                         std::span<const Range> where) {
+  if (own_cache(m) == nullptr || before.recent.empty()) return {};
+  const std::vector<Walk> walks = walks_of(p, streams, m);
+  const std::vector<double> needed = bytes_of_unit(p, m);
+  return remote(p, {streams.nest, units_of(p, m), walks, needed}, m, before, where);
+}
+
+RemoteLines remote_lines(const ir::Program& p, const Operands& o, const model::Machine& m,
+                         const CacheState& before, std::span<const Range> where) {
+  return remote(p, {o.streams.nest, o.units, o.walks, o.needed}, m, before, where);
+}
+
 CodeMisses code_misses(const CacheState& before, int program, const model::Machine& m) {
   const model::Level *own = own_cache(m), *last = last_cache(m);
   CodeMisses out{1, 1};
-  for_each_on(before, code_of(program),
+  for_each_on(before, code_of(program), all_units(m),
               [&](const CacheState::Entry& e, const Range& both, const Since& since) {
-                const double part = size_of(both) / kCodeBytes;
+                const double part =
+                    size_of(both) / kCodeBytes * same_unit_fraction(both, all_units(m), e.touched);
                 if (own != nullptr) out.own -= part * held_fraction(m, *own, before, e, since, {});
                 if (last != nullptr && last != own)
                   out.all -= part * held_fraction(m, *last, before, e, since, {});
@@ -206,7 +247,7 @@ CodeMisses code_misses(const CacheState& before, int program, const model::Machi
 
 void touch_code(CacheState& state, int program, bool several, const model::Machine& m) {
   const Range code = code_of(program);
-  const UnitPartition is_shared_by_all{code.begin, 0, std::max(1, static_cast<int>(m.units))};
+  const UnitPartition is_shared_by_all = all_units(m);
   cut(state.recent, code);
   state.recent.insert(state.recent.begin(), {code,
                                              static_cast<double>(kCodeBytes),
@@ -236,13 +277,18 @@ void pass_time(CacheState& state, double seconds) {
 CacheState after(const ir::Program& p, const model::Machine& m, CacheState before,
                  std::span<const Range> where) {
   if (!p.producers.empty()) return after_group(p, m, std::move(before), where);
+  return after(p, Operands(p, m), m, std::move(before), where);
+}
+
+CacheState after(const ir::Program& p, const Operands& operands, const model::Machine& m,
+                 CacheState before, std::span<const Range> where) {
   double limit = 0;
   for (const model::Level& l : m.levels)
     if (!l.last) limit = std::max(limit, std::max(2 * l.capacity.value, l.end) * l.instances);
-  const lower::Nest nest = lower::nest_of(p);
-  const double units = units_of(p, m);
-  const std::vector<double> own = room_taken(p, m);
-  const std::vector<Walk> walks = walks_of(p, model::streams_of(p), m);
+  const lower::Nest& nest = operands.streams.nest;
+  const double units = operands.units;
+  const std::vector<double>& own = operands.room;
+  const std::vector<Walk>& walks = operands.walks;
   const model::Level* last = last_cache(m);
   // A program that nothing ran before runs again and again: it misses what it has evicted itself.
   const bool alone = before.recent.empty();
@@ -263,14 +309,14 @@ CacheState after(const ir::Program& p, const model::Machine& m, CacheState befor
     now.walk_fraction = walks[i].walk_fraction;
     now.last = walks[i].last;
     now.run = run;
-    now.touched = now.wrote = partition_of(p, t, nest, where[i], units);
+    now.touched = now.wrote = partition_of(p, t, nest, where[i], units, m.first_unit);
     // Lookups touch a part of their table.
     const double whole = size_of(where[i]),
                  reached =
                      std::min(whole, now.touched.is_shared_by_all() ? own[i] : own[i] * units);
     now.unit_bytes = own[i];
     double most = 0, found = 0;
-    for_each_on(before, where[i],
+    for_each_on(before, where[i], now.touched,
                 [&](const CacheState::Entry& e, const Range& both, const Since& since) {
                   if (last != nullptr)
                     found += size_of(both) *

@@ -101,15 +101,32 @@ model::Estimate estimate(const ir::Plan& plan, const ir::Transfer& t, const mode
 // Storage that no program wrote: whatever the caches held of it is of no use.
 void forget(CacheState& state, const Range& bytes);
 
+// A command of a schedule on units that do alike. Seconds from the start of the plan.
+struct Slice {
+  int first = 0, last = 0;  // units [first, last)
+  int command = 0;          // position in the schedule (ir::schedule_of)
+  double begin = 0, end = 0;
+};
+
 struct PlanEstimate {
+  // Of a schedule: each step beside what runs at the same time, from its first group's start to its
+  // last one's end.
   std::vector<model::Estimate> steps;
   std::vector<model::Estimate> transfers;  // by position in Plan::transfers
   model::Estimate total;                   // of both
+  std::vector<Slice> timeline;             // by begin; without transfers
 };
+
+// Groups of a plan that each unit can have at once from the first step to the last, as large as the
+// largest of its steps; 0: some step does not fit, or lanes are no threads. `needs`: of all steps
+// together.
+int most_resident(const ir::Plan& plan, const model::Machine& m,
+                  model::GroupNeeds* needs = nullptr);
 
 // A whole plan in steady state: it runs again and again, so the first step finds the caches as the
 // last one leaves them. Pre: of a plan with transfers, the machine knows the link to the host.
-PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m);
+PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m,
+                      TermDetail detail = TermDetail::full);
 
 // The terms of an estimate as a table for people.
 std::string explain(const model::Estimate& e);

@@ -246,6 +246,9 @@ model::Estimate launches(const ir::Program& p, const model::Machine& m, const Ca
     out.groups = e.groups;
     out.rounds = e.rounds;
     out.balance = e.balance;
+    out.needs = {std::max(out.needs.threads, e.needs.threads),
+                 std::max(out.needs.registers_per_thread, e.needs.registers_per_thread),
+                 std::max(out.needs.scratch_bytes, e.needs.scratch_bytes)};
     out.occupancy = i == 0 ? e.occupancy : std::min(out.occupancy, e.occupancy);
     parts.push_back(e.tree);
     parts.back().name = members[i].program.name;

@@ -60,6 +60,7 @@ void LaunchTerms::add_launch(const model::LaunchWork& work, const model::LaunchP
   estimate.seconds = price.seconds + launch + late;
   estimate.groups = work.groups;
   estimate.occupancy = price.occupancy;
+  estimate.needs = {work.threads, work.registers_per_thread, work.scratch_bytes};
   estimate.rounds = price.rounds;
   estimate.balance = work.groups / (each * m_.units);
 }

@@ -73,10 +73,10 @@ std::vector<double> room_taken(const ir::Program& p, const model::Machine& m) {
 }
 
 UnitPartition partition_of(const ir::Program& p, int tensor, const lower::Nest& nest,
-                           const Range& where, double units) {
+                           const Range& where, double units, int first) {
   const int dim = split_of(p, tensor, nest), users = static_cast<int>(units);
-  if (users == 1) return {where.begin, where.end - where.begin, 1};
-  if (dim < 0) return {where.begin, 0, users};
+  if (users == 1) return {where.begin, where.end - where.begin, 1, first};
+  if (dim < 0) return {where.begin, 0, users, first};
   const ir::Layout& layout = p.layouts[static_cast<size_t>(tensor)];
   const ir::Tensor& t = p.graph.tensors[static_cast<size_t>(tensor)];
   const std::vector<int64_t> extents = ir::physical_shape(layout, t.shape);
@@ -89,7 +89,7 @@ UnitPartition partition_of(const ir::Program& p, int tensor, const lower::Nest& 
         outer->dim == dim)
       break;
   }
-  return {where.begin, period, users};
+  return {where.begin, period, users, first};
 }
 
 std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams,
@@ -136,5 +136,12 @@ std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams,
   }
   return out;
 }
+
+Operands::Operands(const ir::Program& p, const model::Machine& m)
+    : streams(model::streams_of(p)),
+      units(units_of(p, m)),
+      walks(walks_of(p, streams, m)),
+      needed(bytes_of_unit(p, m)),
+      room(room_taken(p, m)) {}
 
 }  // namespace assay::simulator

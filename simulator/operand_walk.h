@@ -21,7 +21,7 @@ std::vector<double> room_taken(const ir::Program& p, const model::Machine& m);
 
 // How the program's units share out the bytes of a tensor, which lies at `where`.
 UnitPartition partition_of(const ir::Program& p, int tensor, const lower::Nest& nest,
-                           const Range& where, double units);
+                           const Range& where, double units, int first = 0);
 
 struct Walk {  // the last walk of a unit through its own part of an operand
   // Bytes of other operands that it touches meanwhile: in the innermost loops that cover the part.
@@ -33,5 +33,16 @@ struct Walk {  // the last walk of a unit through its own part of an operand
 // By tensor.
 std::vector<Walk> walks_of(const ir::Program& p, const model::Streams& streams,
                            const model::Machine& m);
+
+// What looking up a program's operands needs beside the caches: made once, used in each step of the
+// program on so many units.
+struct Operands {
+  Operands(const ir::Program& p, const model::Machine& m);
+
+  model::Streams streams;
+  double units = 1;
+  std::vector<Walk> walks;
+  std::vector<double> needed, room;  // bytes_of_unit, room_taken
+};
 
 }  // namespace assay::simulator

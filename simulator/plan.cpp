@@ -5,41 +5,14 @@
 #include <cmath>
 
 #include "ir/producers.h"
-#include "simulator/cache_lookup.h"
-#include "simulator/estimate.h"
+#include "simulator/plan_steps.h"
 #include "simulator/read_from.h"
 
 namespace assay::simulator {
 
 namespace {
 
-constexpr int kPassesBefore = 12;   // of a plan, after which hits and misses are stationary
 constexpr int kStreamedPasses = 1;  // of one that streams its tensors, and more than caches hold
-
-// Storage of each tensor of the step's program.
-std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
-  const ir::Program& p = plan.programs[static_cast<size_t>(step.program)];
-  std::vector<Range> out(p.graph.tensors.size());
-  const std::vector<int> arguments = ir::arguments_of(p);
-  for (size_t i = 0; i < arguments.size(); ++i)
-    out[static_cast<size_t>(arguments[i])] =
-        range_of(plan, plan.tensors[static_cast<size_t>(step.arguments[i])]);
-  return out;
-}
-
-void add(model::Estimate& total, const model::Estimate& e, double& low, double& high) {
-  const double best = total.efficiency * total.seconds + e.efficiency * e.seconds;
-  total.seconds += e.seconds;
-  total.efficiency = total.seconds > 0 ? best / total.seconds : 0;
-  total.flops += e.flops;
-  // Errors of steps are taken as half common, half independent.
-  low += e.seconds - e.low;
-  high += e.high - e.seconds;
-  model::add_terms(total.terms, e.terms);
-  for (const std::string& a : e.assumed)
-    if (std::find(total.assumed.begin(), total.assumed.end(), a) == total.assumed.end())
-      total.assumed.push_back(a);
-}
 
 // Code misses delay the start of a step, whatever bounds it.
 void fetch_code(model::Estimate& e, const CodeMisses& lost, const model::Machine& m) {
@@ -69,24 +42,104 @@ void fetch_code(model::Estimate& e, const CodeMisses& lost, const model::Machine
   if (largest > 0) e.bound_margin = seconds / largest;
 }
 
-model::Estimate estimate_of(const ir::Plan& plan, const ir::Step& s, const model::Machine& m,
-                            const CacheState& state, TermDetail detail) {
-  model::Estimate out = estimate(plan.programs[static_cast<size_t>(s.program)], m, state,
-                                 where_of(plan, s), nullptr, detail);
+}  // namespace
+
+std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
+  const ir::Program& p = plan.programs[static_cast<size_t>(step.program)];
+  std::vector<Range> out(p.graph.tensors.size());
+  const std::vector<int> arguments = ir::arguments_of(p);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    out[static_cast<size_t>(arguments[i])] =
+        range_of(plan, plan.tensors[static_cast<size_t>(step.arguments[i])]);
+  return out;
+}
+
+void add(model::Estimate& total, const model::Estimate& e, double& low, double& high) {
+  const double best = total.efficiency * total.seconds + e.efficiency * e.seconds;
+  total.seconds += e.seconds;
+  total.efficiency = total.seconds > 0 ? best / total.seconds : 0;
+  total.flops += e.flops;
+  // Errors of steps are taken as half common, half independent.
+  low += e.seconds - e.low;
+  high += e.high - e.seconds;
+  model::add_terms(total.terms, e.terms);
+  for (const std::string& a : e.assumed)
+    if (std::find(total.assumed.begin(), total.assumed.end(), a) == total.assumed.end())
+      total.assumed.push_back(a);
+}
+
+PlanSteps::PlanSteps(const ir::Plan& plan) : plan_(plan), uses_(plan.programs.size(), 0) {
+  for (const ir::Step& s : plan.steps) ++uses_[static_cast<size_t>(s.program)];
+}
+
+const Operands& PlanSteps::operands_of(const Place& at, const model::Machine& m) {
+  auto known = operands_.find(at);
+  if (known == operands_.end())
+    known =
+        operands_.emplace(at, Operands(plan_.programs[static_cast<size_t>(at.program)], m)).first;
+  return known->second;
+}
+
+model::Estimate PlanSteps::of_program(const ir::Step& s, const model::Machine& m,
+                                      const CacheState& state, TermDetail detail) {
+  const ir::Program& p = plan_.programs[static_cast<size_t>(s.program)];
+  const std::vector<Range> where = where_of(plan_, s);
+  const bool once = uses_[static_cast<size_t>(s.program)] < 2;
+  if (once || !p.producers.empty() || state.recent.empty())
+    return simulator::estimate(p, m, state, where, nullptr, detail);
+  const Place at{s.program, m.first_unit, static_cast<int>(m.units)};
+  const Operands& operands = operands_of(at, m);
+  Found found{at, detail, cached_fractions(p, operands, m, state, where),
+              remote_lines(p, operands, m, state, where)};
+  const auto known = known_.find(found);
+  if (known != known_.end()) return known->second;
+  return known_.emplace(std::move(found), simulator::estimate(p, m, state, where, nullptr, detail))
+      .first->second;
+}
+
+model::Estimate PlanSteps::estimate(const ir::Step& s, const model::Machine& m,
+                                    const CacheState& state, TermDetail detail) {
+  model::Estimate out = of_program(s, m, state, detail);
   fetch_code(out, code_misses(state, s.program, m), m);
   return out;
 }
 
-// The caches after a step that took so long.
-CacheState leave(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state,
-                 double seconds) {
-  state =
-      after(plan.programs[static_cast<size_t>(s.program)], m, std::move(state), where_of(plan, s));
+CacheState PlanSteps::leave(const ir::Step& s, const model::Machine& m, CacheState state,
+                            double seconds) {
+  const ir::Program& p = plan_.programs[static_cast<size_t>(s.program)];
+  const std::vector<Range> where = where_of(plan_, s);
+  state = p.producers.empty()
+              ? after(p, operands_of({s.program, m.first_unit, static_cast<int>(m.units)}, m), m,
+                      std::move(state), where)
+              : after(p, m, std::move(state), where);
   pass_time(state, seconds);
-  touch_code(state, s.program, std::ranges::count(plan.steps, s.program, &ir::Step::program) > 1,
-             m);
+  touch_code(state, s.program, uses_[static_cast<size_t>(s.program)] > 1, m);
   return state;
 }
+
+bool alike(const CacheState& a, const CacheState& b) {
+  constexpr double kTolerance = 1e-9;  // of the bytes, and of their age
+  return std::ranges::equal(
+      a.recent, b.recent, [&](const CacheState::Entry& x, const CacheState::Entry& y) {
+        const double age = a.now - x.ended;
+        return std::abs(age - (b.now - y.ended)) <= kTolerance * (1e-3 + age) &&
+               x.range == y.range && x.touched == y.touched && x.wrote == y.wrote &&
+               x.written == y.written && x.produced == y.produced &&
+               x.reuse_fraction == y.reuse_fraction &&
+               std::abs(x.missed - y.missed) <= kTolerance * size_of(x.range);
+      });
+}
+
+void finish(model::Estimate& total, double low, double high) {
+  total.low = std::max(0.0, total.seconds - low);
+  total.high = total.seconds + high;
+  const auto top = std::max_element(
+      total.terms.begin(), total.terms.end(),
+      [](const model::Term& a, const model::Term& b) { return a.seconds < b.seconds; });
+  if (top != total.terms.end()) total.bound = top->name;
+}
+
+namespace {
 
 // Only co-tenants make a cache depend on how long steps take.
 bool has_co_tenants(const model::Machine& m) {
@@ -95,10 +148,10 @@ bool has_co_tenants(const model::Machine& m) {
 }
 
 // The caches after a step, whose time is estimated where they depend on it.
-CacheState run(const ir::Plan& plan, const ir::Step& s, const model::Machine& m, CacheState state) {
+CacheState run(PlanSteps& steps, const ir::Step& s, const model::Machine& m, CacheState state) {
   const double seconds =
-      has_co_tenants(m) ? estimate_of(plan, s, m, state, TermDetail::none).seconds : 0;
-  return leave(plan, s, m, std::move(state), seconds);
+      has_co_tenants(m) ? steps.estimate(s, m, state, TermDetail::none).seconds : 0;
+  return steps.leave(s, m, std::move(state), seconds);
 }
 
 // Calls `f` for every step, after the transfers before it.
@@ -124,13 +177,16 @@ std::vector<model::Estimate> transfers_of(const ir::Plan& plan, const model::Mac
 }
 
 // The caches before the first step, after many passes.
-CacheState stationary(const ir::Plan& plan, const std::vector<model::Estimate>& transfers,
-                      const model::Machine& m) {
+CacheState stationary(const ir::Plan& plan, PlanSteps& steps,
+                      const std::vector<model::Estimate>& transfers, const model::Machine& m) {
   CacheState state;
   const int passes = plan.transfers.empty() ? kPassesBefore : kStreamedPasses;
-  for (int pass = 0; pass < passes; ++pass)
+  for (int pass = 0; pass < passes; ++pass) {
+    const CacheState before = state;
     each_step(plan, transfers, state,
-              [&](const ir::Step& s) { state = run(plan, s, m, std::move(state)); });
+              [&](const ir::Step& s) { state = run(steps, s, m, std::move(state)); });
+    if (alike(before, state)) break;
+  }
   return state;
 }
 
@@ -158,35 +214,39 @@ std::vector<size_t> nearest_levels(const ir::Program& p, const model::Machine& m
 std::vector<std::vector<std::string>> read_from(const ir::Plan& plan, const model::Machine& m) {
   std::vector<std::vector<std::string>> out;
   const std::vector<model::Estimate> transfers = transfers_of(plan, m);
-  CacheState state = stationary(plan, transfers, m);
+  PlanSteps steps(plan);
+  CacheState state = stationary(plan, steps, transfers, m);
   each_step(plan, transfers, state, [&](const ir::Step& s) {
     const ir::Program& p = plan.programs[static_cast<size_t>(s.program)];
     const std::vector<size_t> nearest = nearest_levels(p, m, state, where_of(plan, s));
     std::vector<std::string>& names = out.emplace_back();
     for (const int t : ir::arguments_of(p))
       names.push_back(m.levels[nearest[static_cast<size_t>(t)]].name);
-    state = run(plan, s, m, std::move(state));
+    state = run(steps, s, m, std::move(state));
   });
   return out;
 }
 
-PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m) {
+PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m, TermDetail detail) {
+  if (!plan.schedule.empty()) return simulate_schedule(plan, m, detail);
   PlanEstimate out;
   out.transfers = transfers_of(plan, m);
-  CacheState state = stationary(plan, out.transfers, m);
-  double low = 0, high = 0;
+  PlanSteps steps(plan);
+  CacheState state = stationary(plan, steps, out.transfers, m);
+  double low = 0, high = 0, now = 0;
   each_step(plan, out.transfers, state, [&](const ir::Step& s) {
-    out.steps.push_back(estimate_of(plan, s, m, state, TermDetail::full));
-    state = leave(plan, s, m, std::move(state), out.steps.back().seconds);
+    out.steps.push_back(steps.estimate(s, m, state, detail));
+    const double seconds = out.steps.back().seconds, end = now + seconds,
+                 over = std::max(now, end - m.launch.value);
+    const int run = 2 * static_cast<int>(out.steps.size() - 1);  // ir::schedule_of
+    out.timeline.push_back({0, plan.units, run, now, over});
+    out.timeline.push_back({0, plan.units, run + 1, over, end});
+    now = end;
+    state = steps.leave(s, m, std::move(state), seconds);
     add(out.total, out.steps.back(), low, high);
   });
   for (const model::Estimate& t : out.transfers) add(out.total, t, low, high);
-  out.total.low = std::max(0.0, out.total.seconds - low);
-  out.total.high = out.total.seconds + high;
-  const auto top = std::max_element(
-      out.total.terms.begin(), out.total.terms.end(),
-      [](const model::Term& a, const model::Term& b) { return a.seconds < b.seconds; });
-  if (top != out.total.terms.end()) out.total.bound = top->name;
+  finish(out.total, low, high);
   return out;
 }
 

@@ -41,9 +41,22 @@ std::vector<Range> separate_ranges(const ir::Program& p, int64_t first) {
   return out;
 }
 
+bool meet(const UnitPartition& a, const UnitPartition& b) {
+  return a.first < b.first + b.units && b.first < a.first + a.units;
+}
+
 double same_unit_fraction(const Range& bytes, const UnitPartition& now,
                           const UnitPartition& before) {
-  if (before.is_shared_by_all() || now == before) return 1;
+  if (now == before) return 1;
+  if (!meet(now, before)) return 0;
+  if (before.is_shared_by_all()) {
+    if (before.first <= now.first && now.first + now.units <= before.first + before.units) return 1;
+    if (!now.is_shared_by_all())
+      return part_where(bytes, [&](int64_t b) { return before.has(now.unit_of(b)); });
+    int both = 0;
+    for (int u = now.first; u < now.first + now.units; ++u) both += before.has(u) ? 1 : 0;
+    return static_cast<double>(both) / now.units;
+  }
   if (now.is_shared_by_all()) return 1.0 / before.units;
   return part_where(bytes, [&](int64_t b) { return now.unit_of(b) == before.unit_of(b); });
 }

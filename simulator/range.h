@@ -29,13 +29,18 @@ std::vector<Range> separate_ranges(const ir::Program& p, int64_t first = 0);
 struct UnitPartition {
   int64_t begin = 0, period = 0;
   int units = 1;
+  int first = 0;  // of the units
   bool operator==(const UnitPartition&) const = default;
 
   bool is_shared_by_all() const { return period <= 0; }
   int unit_of(int64_t byte) const {
-    return static_cast<int>((byte - begin) % period * units / period);
+    return first + static_cast<int>((byte - begin) % period * units / period);
   }
+  bool has(int unit) const { return unit >= first && unit < first + units; }
 };
+
+// Are there units in both?
+bool meet(const UnitPartition& a, const UnitPartition& b);
 
 // Of a unit's bytes by `now`, the part that was its own by `before` as well.
 double same_unit_fraction(const Range& bytes, const UnitPartition& now,

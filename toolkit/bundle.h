@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/schedule/schedule.h"
 #include "hwdesc/profile.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
@@ -54,6 +55,7 @@ struct Bundle {
   Diags notes;             // of compiling, not kept on disk
   // As compiler::Compiled has them; not kept on disk.
   std::vector<std::string> considered, streamed;
+  compiler::Scheduled scheduled;
   std::vector<std::string> traffic;  // a line per boundary
   bool operator==(const Bundle&) const = default;
 };

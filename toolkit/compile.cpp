@@ -164,6 +164,7 @@ Result<compiler::Compiled> choose_programs(const ir::Graph& graph, const hwdesc:
   compiler::Options o;
   o.keep = options.keep;
   o.fuse = options.fuse;
+  o.schedule = options.schedule;
   o.memory = options.memory;
   o.cancel = options.cancel;
   o.progress = [&](int done, int total, const std::string& what) {
@@ -199,6 +200,7 @@ Result<Bundle> compile_bundle(ir::Graph graph, const hwdesc::Profile& profile,
   bundle.streamed = std::move(compiled->streamed);
   bundle.total = std::move(compiled->total);
   bundle.considered = std::move(compiled->considered);
+  bundle.scheduled = std::move(compiled->scheduled);
   bundle.traffic = traffic_lines(compiled->traffic, compiled->separate_traffic);
   bundle.weights = pack_weights(bundle.plan, compiled->constants);
   const Diags diags = add_kernels(bundle, *target, options);

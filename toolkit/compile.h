@@ -23,6 +23,7 @@ struct CompileOptions {
   // Best programs per operator that are lowered, so that their counts are exact.
   int keep = compiler::Options{}.keep;
   compiler::Fuse fuse = compiler::Options{}.fuse;
+  compiler::Schedule schedule = compiler::Options{}.schedule;
   // Bytes of device memory for intermediate values and weights; what does not fit is streamed from
   // the host's. nullopt: no limit.
   std::optional<int64_t> memory = {};

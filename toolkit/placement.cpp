@@ -1,5 +1,7 @@
 #include "toolkit/placement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -18,8 +20,7 @@ std::vector<std::byte> nan_bytes(int64_t bytes) {
   return std::vector<std::byte>(static_cast<size_t>(bytes), std::byte{0xFF});
 }
 
-runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Placement& p,
-                          int units) {
+runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Placement& p) {
   runtime::Launch launch;
   launch.kernel = step.program;
   for (int argument : step.arguments) {
@@ -27,7 +28,6 @@ runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Plac
     launch.arguments.push_back(
         {t.kind == ir::TensorKind::constant ? p.weights : p.arena, t.offset});
   }
-  if (units == bundle.plan.units) launch.queues = step.queues;
   return launch;
 }
 
@@ -51,6 +51,23 @@ Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
     }
   }
   return {};
+}
+
+// What the device does with the plan's schedule.
+void take_schedule(Placement& p, const ir::Plan& plan) {
+  if (plan.schedule.empty()) return;
+  const runtime::DeviceInfo& info = p.device->info();
+  if (info.runs_schedules && info.units >= plan.units) {
+    p.schedule = plan.schedule;
+    return;
+  }
+  Diag d = error(info.runs_schedules
+                     ? fmt::format("the schedule is for {} units and {} has {}: its steps run one "
+                                   "after the other",
+                                   plan.units, info.id, info.units)
+                     : info.id + " does not run steps side by side: they run one after the other");
+  d.severity = Severity::warning;
+  p.notes.push_back(std::move(d));
 }
 
 Diags allocate(Placement& p, const Bundle& bundle) {
@@ -94,8 +111,8 @@ Result<Placement> place(const Bundle& bundle, const std::string& device,
   p.notes.insert(p.notes.end(), edited.begin(), edited.end());
   const Diags failed = allocate(p, bundle);
   if (!failed.empty()) return failed;
-  for (const ir::Step& step : bundle.plan.steps)
-    p.launches.push_back(launch_of(step, bundle, p, p.device->info().units));
+  for (const ir::Step& step : bundle.plan.steps) p.launches.push_back(launch_of(step, bundle, p));
+  take_schedule(p, bundle.plan);
   return p;
 }
 

@@ -25,7 +25,9 @@ struct Placement {
   runtime::Memory host;                   // the host's arena
   std::vector<std::byte> host_weights;    // constants in host memory
   std::vector<runtime::Launch> launches;  // per step
-  Diags notes;                            // edited sources, another cache folder
+  // The plan's schedule where the device runs it; else empty, and steps run one after the other.
+  std::vector<ir::Command> schedule;
+  Diags notes;  // edited sources, another cache folder
 };
 
 // Errors: device absent or of another api, kernels that do not build, out of memory.

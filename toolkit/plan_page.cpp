@@ -131,6 +131,24 @@ std::string graph(const PlanPage& p) {
       picture(p.after, "after", "After", "As it was compiled."));
 }
 
+std::string schedule(const PlanPage& p) {
+  const std::string about =
+      p.after.plan.schedule.empty()
+          ? "Each step runs on all units, with a barrier behind it."
+          : fmt::format(
+                "Steps run side by side; a unit waits only for what it reads. Longest path "
+                "{}, work {}: no schedule of these programs takes less.",
+                page::human(p.bounds.critical_path, Kind::seconds),
+                page::human(p.bounds.work, Kind::seconds));
+  return fmt::format(
+      "<figure class=\"drawn\"><figcaption><p>{} A bar is the groups of a step on a unit, grey is "
+      "waiting. Predicted.</p></figcaption>\n<input type=\"checkbox\" class=\"fit\" "
+      "id=\"fit-schedule\"><label class=\"fit\" for=\"fit-schedule\"> fit to the "
+      "width</label>\n<div class=\"picture\" tabindex=\"0\" role=\"img\" aria-label=\"What each "
+      "unit does when\">\n{}</div></figure>\n",
+      about, p.schedule);
+}
+
 // What a group of a step keeps on the chip: `2 of 64 KiB in l2, 512 B in l1`.
 std::string kept(const ir::Program& p) {
   std::vector<std::pair<std::string, int>> tiles;
@@ -174,6 +192,7 @@ std::string plan_page(const PlanPage& p) {
                       page::figure(charts[0], 0) + traffic_table(p)},
       {"Steps", steps(p.after, "after") + "<details><summary>steps before</summary>\n" +
                     steps(p.before, "before") + "</details>\n"}};
+  if (!p.schedule.empty()) sections.insert(sections.begin() + 2, {"Schedule", schedule(p)});
   return page::page_html({p.bundle.plan.name + " on " + p.bundle.profile.name, "assay report",
                           p.bundle.plan.name + " on " + p.bundle.profile.name, about(p),
                           std::move(sections), std::move(charts),

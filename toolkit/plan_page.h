@@ -24,6 +24,8 @@ struct PlanPage {
   const Bundle& bundle;
   std::string before_is;  // what a step of the plan before is
   PagePlan before, after;
+  std::string schedule = {};  // an <svg> element of the units of `after` in time; "": none
+  compiler::ScheduleBounds bounds = {};  // of `after`
 };
 
 std::string plan_page(const PlanPage& page);

@@ -16,6 +16,7 @@
 #include "toolkit/plan_page.h"
 #include "toolkit/plan_picture.h"
 #include "toolkit/profiles.h"
+#include "toolkit/schedule_chart.h"
 
 namespace assay::toolkit {
 namespace {
@@ -170,6 +171,7 @@ Result<Report> report_of(const Bundle& bundle, const ReportOptions& options) {
   choose.cancel = options.cancel;
   const Result<compiler::Compiled> before = choose_programs(bundle.graph, *target, choose);
   if (!before) return before.diags();
+  const simulator::PlanEstimate estimate = simulator::simulate(bundle.plan, *machine);
   const std::vector<int> colours = colours_of(bundle.plan.steps.size());
   const Shown after_shown{bundle.plan, bundle.estimates, colours},
       before_shown{before->plan, before->estimates, colours_by(before->plan, bundle.plan, colours)};
@@ -177,6 +179,12 @@ Result<Report> report_of(const Bundle& bundle, const ReportOptions& options) {
   if (!left) return left.diags();
   Result<std::string> right = picture_of(after_shown, "after", *machine, options);
   if (!right) return right.diags();
+  const std::vector<TraceSlice> slices = bundle.plan.transfers.empty()
+                                             ? slices_of(bundle.plan, estimate.timeline)
+                                             : std::vector<TraceSlice>{};
+  const compiler::ScheduleBounds bounds = bundle.plan.schedule.empty()
+                                              ? compiler::ScheduleBounds{}
+                                              : compiler::schedule_bounds(bundle.plan, *machine);
   const PlanPage page{
       bundle,
       options.before == compiler::Fuse::none ? "each node is a step"
@@ -184,7 +192,9 @@ Result<Report> report_of(const Bundle& bundle, const ReportOptions& options) {
       {before->plan, before->estimates, before->total, traffic_of(before->estimates),
        std::move(*left), before_shown.colours, boxes_of(before->plan)},
       {bundle.plan, bundle.estimates, bundle.total, traffic_of(bundle.estimates), std::move(*right),
-       colours, boxes_of(bundle.plan)}};
+       colours, boxes_of(bundle.plan)},
+      schedule_svg({slices, colours, estimate.total.seconds, bounds.critical_path, bounds.work}),
+      bounds};
   return Report{plan_page(page), before->plan.steps.size(), bundle.plan.steps.size(),
                 before->total.seconds, bundle.total.seconds};
 }

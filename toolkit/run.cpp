@@ -146,6 +146,25 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
   return times_of(times->total);
 }
 
+// What each unit does when, in one more run.
+Diags trace(const Placement& p, const ir::Plan& plan, const RunOptions& options, RunResult& out) {
+  if (!p.device->info().runs_schedules || !plan.transfers.empty() ||
+      p.device->info().units < plan.units) {
+    Diag d = error(p.device->info().id + " does not say what each unit does when");
+    d.severity = Severity::warning;
+    out.notes.push_back(std::move(d));
+    return {};
+  }
+  runtime::RunOptions once{1, options.warm_up, options.cancel};
+  const std::vector<ir::Command> schedule = ir::schedule_of(plan);
+  once.schedule = schedule;
+  once.traced = true;
+  const auto times = p.module->run(p.launches, once);
+  if (!times) return times.diags();
+  out.slices = slices_of(plan, times->slices);
+  return {};
+}
+
 Diag transfers_not_simulated() {
   Diag d = error("simulated chips have no copy times: transfers are not in the measured total");
   d.severity = Severity::note;
@@ -298,6 +317,8 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
   if (out.as_probed)
     for (Diag& d : differences(*out.as_probed)) out.notes.push_back(std::move(d));
   take_times(batch->times, out);
+  if (options.traced)
+    if (Diags failed = trace(*placement, bundle.plan, options, out); !failed.empty()) return failed;
   if (options.recorded) {
     const auto recorded = time_recorded(*placement, bundle, *ends, inputs, options, out.outputs);
     if (!recorded) return recorded.diags();

@@ -9,6 +9,7 @@
 #include "support/result.h"
 #include "toolkit/bundle.h"
 #include "toolkit/progress.h"
+#include "toolkit/trace.h"
 
 namespace assay::toolkit {
 
@@ -40,6 +41,7 @@ struct RunOptions {
   int repeat = 10;
   int warm_up = 1;
   bool recorded = false;  // also time one launch of all kernels, recorded as a graph
+  bool traced = false;    // with RunResult::slices, where the device runs schedules
   bool guarded = false;   // guard zones around every buffer, checked after every run
   int patience = 5;       // s: time for repeating timed runs that were disturbed, or not as probed
   std::string cache_dir;  // of built kernels; "": the runtime's choice
@@ -61,9 +63,10 @@ struct RunResult {
   // Before and after the timed runs, the worse of both; differences are notes. nullopt: the profile
   // was not probed, or the device's lanes are threads.
   std::optional<probe::AsProbed> as_probed;
-  int batches = 1;     // of timed runs; the least disturbed one counts
-  double build_s = 0;  // the kernel compiler, this time; 0: from the cache
-  Diags notes;         // warnings
+  int batches = 1;                 // of timed runs; the least disturbed one counts
+  std::vector<TraceSlice> slices;  // of the last timed run; empty: not asked for, or not known
+  double build_s = 0;              // the kernel compiler, this time; 0: from the cache
+  Diags notes;                     // warnings
 };
 
 // The first run starts from a poisoned arena and gives the outputs. Then batches of `warm_up` and

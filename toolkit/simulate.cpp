@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/schedule/schedule.h"
 #include "hwdesc/print.h"
 #include "lower/instruction.h"
 #include "lower/legal.h"
@@ -18,9 +19,19 @@
 #include "toolkit/compile.h"
 #include "toolkit/passed_tiles.h"
 #include "toolkit/profiles.h"
+#include "toolkit/schedule_limits.h"
 
 namespace assay::toolkit {
 namespace {
+
+ScheduleSummary summary_of(const ir::Plan& plan, const model::Machine& machine,
+                           const simulator::PlanEstimate& e) {
+  double busy = 0;
+  for (const simulator::Slice& s : e.timeline)
+    if (plan.schedule[static_cast<size_t>(s.command)].kind == ir::Command::Kind::run)
+      busy += (s.end - s.begin) * (s.last - s.first);
+  return {busy / (e.total.seconds * plan.units), compiler::schedule_bounds(plan, machine)};
+}
 
 Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
   simulator::PlanEstimate estimate = simulator::simulate(plan, machine);
@@ -32,6 +43,8 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
     s.mappings.push_back(mapping_of(plan.programs[static_cast<size_t>(step.program)]));
     s.classes.push_back(class_of(plan.programs[static_cast<size_t>(step.program)]));
   }
+  if (!plan.schedule.empty()) s.schedule = summary_of(plan, machine, estimate);
+  if (plan.transfers.empty()) s.slices = slices_of(plan, estimate.timeline);
   s.streamed = plan.memory > 0;
   s.transfers = transfer_sums(plan, estimate.transfers);
   s.estimates = std::move(estimate.steps);
@@ -220,6 +233,7 @@ Result<Simulation> as_it_stands(const std::string& path, const hwdesc::Target& t
   if (Diags refused = unpriceable(*plan, target, own, file); !refused.empty()) return refused;
   if (Diags refused = untransferable(*plan, machine, options.recorded); !refused.empty())
     return refused;
+  if (Diags refused = unschedulable(*plan, machine, file); !refused.empty()) return refused;
   Simulation out = simulate_plan(*plan, machine);
   if (own) note_origin(*own, target.profile, out);
   return out;

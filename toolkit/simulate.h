@@ -2,19 +2,28 @@
 // device is touched.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/schedule/schedule.h"
 #include "hwdesc/profile.h"
 #include "ir/plan.h"
 #include "model/estimate.h"
 #include "support/result.h"
 #include "toolkit/progress.h"
+#include "toolkit/trace.h"
 #include "toolkit/transfer_sums.h"
 
 namespace assay::toolkit {
 
 using Estimate = model::Estimate;
+
+// Of a plan with a schedule.
+struct ScheduleSummary {
+  double busy = 0;  // part of the units' time in which they run groups
+  compiler::ScheduleBounds bounds;
+};
 
 struct Simulation {
   std::string name, profile, api;
@@ -30,6 +39,8 @@ struct Simulation {
   // Why no kernel of the program could run there, so that its counts are closed forms; that
   // kernels can not be printed; that the programs were chosen for another chip.
   Diags notes;
+  std::optional<ScheduleSummary> schedule;
+  std::vector<TraceSlice> slices;  // of a plan without transfers: what its units do when
 };
 
 struct SimulateOptions {

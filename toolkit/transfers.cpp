@@ -175,8 +175,18 @@ void transfer(const Placement& p, const ir::Plan& plan, const ir::Transfer& t) {
 Result<PlanTimes> run_plan(const Placement& p, const ir::Plan& plan,
                            const runtime::RunOptions& options) {
   if (plan.transfers.empty()) {
-    auto times = p.module->run(p.launches, options);
+    runtime::RunOptions scheduled = options;
+    if (options.schedule.empty()) scheduled.schedule = p.schedule;
+    auto times = p.module->run(p.launches, scheduled);
     if (!times) return times.diags();
+    if (!scheduled.schedule.empty() && !options.traced) {  // what each step takes, in further runs
+      scheduled.traced = true;
+      auto traced = p.module->run(p.launches, scheduled);
+      if (!traced) return traced.diags();
+      times->steps = std::move(traced->steps);
+      times->busy = std::move(traced->busy);
+      times->slices = std::move(traced->slices);
+    }
     return PlanTimes{std::move(*times), {}};
   }
   PlanTimes out;

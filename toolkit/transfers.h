@@ -20,7 +20,8 @@ struct PlanTimes {
   std::vector<std::array<double, 2>> transfers;
 };
 
-// All steps and transfers, warm_up + repeat times. Errors: those of Module::run.
+// All steps and transfers, warm_up + repeat times; as the plan's schedule says, twice as often: the
+// totals are of runs without a clock between steps. Errors: those of Module::run.
 Result<PlanTimes> run_plan(const Placement& placement, const ir::Plan& plan,
                            const runtime::RunOptions& options);
 

@@ -27,7 +27,7 @@ constexpr double kSampleSeconds = 3e-3;  // of one round of a plan, at least
 constexpr int kMostRuns = 200;           // in a round
 constexpr const char* kSchema = "assay/fusion/1";
 
-Json to_json(const PlanTimes& t) {
+Json to_json(const FusionTimes& t) {
   return {{"steps", t.steps}, {"predicted_s", t.predicted}, {"measured_s", t.measured}};
 }
 
@@ -39,7 +39,7 @@ Json to_json(const FusionRow& r) {
           {"wrong", r.wrong}};
 }
 
-PlanTimes times_from(const Json& j) {
+FusionTimes times_from(const Json& j) {
   return {j.at("steps").get<int>(), j.at("predicted_s").get<double>(),
           j.at("measured_s").get<double>()};
 }
@@ -124,7 +124,7 @@ class Bench {  // invariant: refers to a profile and options that outlive it
     row.together = times_of(plans[1]);
     row.chosen = times_of(plans[2]);
     // Equal plans have one time.
-    for (PlanTimes* same : {&row.together, &row.separate})
+    for (FusionTimes* same : {&row.together, &row.separate})
       if (const Prepared& of = plans[same == &row.separate ? 0 : 1];
           of.bundle.plan == plans[2].bundle.plan)
         row.chosen = *same;
@@ -175,7 +175,7 @@ class Bench {  // invariant: refers to a profile and options that outlive it
     return !v->verified;
   }
 
-  static PlanTimes times_of(const Prepared& p) {
+  static FusionTimes times_of(const Prepared& p) {
     return {static_cast<int>(p.bundle.plan.steps.size()), p.bundle.total.seconds,
             quantile_of(p.samples, 0.5)};
   }
@@ -234,7 +234,7 @@ std::string print_csv(const FusionValidation& v) {
       "wrong\n";
   for (const FusionRow& r : v.rows) {
     out += r.chain;
-    for (const PlanTimes& t : {r.separate, r.together, r.chosen})
+    for (const FusionTimes& t : {r.separate, r.together, r.chosen})
       out += fmt::format(",{},{:.6g},{:.6g}", t.steps, t.predicted, t.measured);
     out += r.wrong ? ",1\n" : ",0\n";
   }

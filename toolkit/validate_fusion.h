@@ -13,14 +13,14 @@
 
 namespace assay::toolkit {
 
-struct PlanTimes {
+struct FusionTimes {
   int steps = 0;
   double predicted = 0, measured = 0;  // seconds; measured: the median of the rounds
 };
 
 struct FusionRow {
   std::string chain;
-  PlanTimes separate, together, chosen;
+  FusionTimes separate, together, chosen;
   bool wrong = false;  // a value of the plan together is beyond its bound
 };
 

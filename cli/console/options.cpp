@@ -131,10 +131,10 @@ std::string Options::help() const {
     if (!o->get_default_str().empty()) text += fmt::format(" (default {})", o->get_default_str());
     out += fmt::format("  {:<{}} {}\n", first_column(*o), kHelpColumn - 3, text);
   }
-  out += "\nexamples:\n";
-  for (std::string_view example : command_.examples)
-    if (!example.empty()) out += fmt::format("  {} {}\n", command_.program, example);
-  return out;
+  const auto& [first, second] = command_.examples;
+  return out + (second.empty() ? fmt::format("\nexample: {} {}\n", command_.program, first)
+                               : fmt::format("\nexamples:\n  {0} {1}\n  {0} {2}\n",
+                                             command_.program, first, second));
 }
 
 // The first unknown word gets a hint if an option is similar.

@@ -11,15 +11,13 @@ namespace {
 std::string where(size_t launch) { return fmt::format("launch {}: ", launch); }
 
 struct Resolved {
-  Entry entry = nullptr;
-  std::vector<void*> arguments;
+  Call call;
   std::vector<std::vector<GroupRange>> of_unit;
 };
 
 struct Resolver {
   std::span<const LoadedKernel> kernels;
   std::span<const Memory> buffers;
-  int units;
   Diags diags{};
 
   void fail(size_t launch, const std::string& what) {
@@ -43,7 +41,8 @@ struct Resolver {
     return bytes.data() + range.offset;
   }
 
-  std::vector<std::vector<GroupRange>> queues(size_t index, const Launch& launch, int64_t groups) {
+  std::vector<std::vector<GroupRange>> queues(size_t index, const Launch& launch, int64_t groups,
+                                              int units) {
     std::vector<std::vector<GroupRange>> of_unit(static_cast<size_t>(units));
     for (int u = 0; launch.queues.empty() && u < units; ++u)
       if (const GroupRange r{groups * u / units, groups * (u + 1) / units}; r.begin < r.end)
@@ -59,8 +58,8 @@ struct Resolver {
     return of_unit;
   }
 
-  Resolved resolved(size_t index, const Launch& launch) {
-    Resolved out;
+  Call call(size_t index, const Launch& launch) {
+    Call out;
     if (launch.kernel < 0 || static_cast<size_t>(launch.kernel) >= kernels.size()) {
       fail(index,
            fmt::format("there is no kernel {}, there are {}", launch.kernel, kernels.size()));
@@ -76,28 +75,18 @@ struct Resolver {
                               wanted.size(), launch.arguments.size()));
     for (size_t i = 0; i < std::min(wanted.size(), launch.arguments.size()); ++i)
       out.arguments.push_back(argument(index, *wanted[i], launch.arguments[i]));
-    out.of_unit = queues(index, launch, k.kernel.groups);
+    out.groups = k.kernel.groups;
     return out;
   }
 };
 
-void write(const Resolved& from, const std::vector<GroupRange>& ranges, Slot* to) {
-  (to++)->entry = from.entry;
-  (to++)->number = static_cast<int64_t>(ranges.size());
-  for (const GroupRange& r : ranges) {
-    (to++)->number = r.begin;
-    (to++)->number = r.end;
-  }
-  for (void* a : from.arguments) (to++)->pointer = a;
-}
-
 Rows rows_of(std::span<const Resolved> launches, size_t unit) {
   size_t slots = 0;
   for (const Resolved& l : launches)
-    slots = std::max(slots, 2 + 2 * l.of_unit[unit].size() + l.arguments.size());
+    slots = std::max(slots, slots_of(l.call, l.of_unit[unit].size()));
   Rows out(launches.size(), slots);
   for (size_t i = 0; i < launches.size(); ++i)
-    write(launches[i], launches[i].of_unit[unit], out.slots(i));
+    write_row(launches[i].call, launches[i].of_unit[unit], out.slots(i));
   return out;
 }
 
@@ -150,12 +139,38 @@ RunTimes times_of(std::span<const Timeline> timelines, size_t count, size_t repe
 
 }  // namespace
 
+size_t slots_of(const Call& call, size_t ranges) { return 2 + 2 * ranges + call.arguments.size(); }
+
+void write_row(const Call& call, std::span<const GroupRange> ranges, Slot* to) {
+  (to++)->entry = call.entry;
+  (to++)->number = static_cast<int64_t>(ranges.size());
+  for (const GroupRange& r : ranges) {
+    (to++)->number = r.begin;
+    (to++)->number = r.end;
+  }
+  for (void* a : call.arguments) (to++)->pointer = a;
+}
+
+Result<std::vector<Call>> resolve_calls(std::span<const Launch> launches,
+                                        std::span<const LoadedKernel> kernels,
+                                        std::span<const Memory> buffers) {
+  Resolver r{kernels, buffers};
+  std::vector<Call> out;
+  for (size_t i = 0; i < launches.size(); ++i) out.push_back(r.call(i, launches[i]));
+  if (has_error(r.diags)) return std::move(r.diags);
+  return out;
+}
+
 Result<ReadyLaunches> resolve(std::span<const Launch> launches,
                               std::span<const LoadedKernel> kernels,
                               std::span<const Memory> buffers, int units) {
-  Resolver r{kernels, buffers, units};
+  Resolver r{kernels, buffers};
   std::vector<Resolved> all;
-  for (size_t i = 0; i < launches.size(); ++i) all.push_back(r.resolved(i, launches[i]));
+  for (size_t i = 0; i < launches.size(); ++i) {
+    all.push_back({r.call(i, launches[i]), {}});
+    if (all.back().call.entry != nullptr)
+      all.back().of_unit = r.queues(i, launches[i], all.back().call.groups, units);
+  }
   if (has_error(r.diags)) return std::move(r.diags);
   size_t participating = 1;
   for (const Resolved& l : all)

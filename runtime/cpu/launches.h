@@ -67,8 +67,23 @@ struct ReadyLaunches {
   std::vector<Rows> of_unit;  // participating units, at least one
 };
 
-// Errors, all of them: unknown kernel or buffer, an argument outside its buffer, a queue of unknown
-// units or groups.
+// A launch without its groups.
+struct Call {
+  Entry entry = nullptr;
+  std::vector<void*> arguments;
+  int64_t groups = 0;
+};
+
+// One range of its groups, as a row of this many slots.
+size_t slots_of(const Call& call, size_t ranges);
+void write_row(const Call& call, std::span<const GroupRange> ranges, Slot* to);
+
+// Errors, all of them: unknown kernel or buffer, an argument outside its buffer.
+Result<std::vector<Call>> resolve_calls(std::span<const Launch> launches,
+                                        std::span<const LoadedKernel> kernels,
+                                        std::span<const Memory> buffers);
+
+// Errors, all of them: those of resolve_calls, a queue of unknown units or groups.
 Result<ReadyLaunches> resolve(std::span<const Launch> launches,
                               std::span<const LoadedKernel> kernels,
                               std::span<const Memory> buffers, int units);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "codegen/render.h"
+#include "runtime/cpu/scheduled.h"
 
 namespace assay::runtime::cpu {
 namespace {
@@ -101,12 +102,19 @@ void CpuModule::read(BufferRange from, std::span<std::byte> data) const {
     std::memcpy(data.data(), part_of(buffers_, from, data.size()).data(), data.size());
 }
 
+Result<RunTimes> CpuModule::run_in_order(std::span<const Launch> launches,
+                                         const RunOptions& options) {
+  const auto ready = resolve(launches, kernels_, buffers_, pool_->size());
+  if (!ready) return ready.diags();
+  return run_launches(*pool_, *ready, scratch_, options);
+}
+
 Result<RunTimes> CpuModule::run(std::span<const Launch> launches, const RunOptions& options) {
   if (options.recorded)
     return error("a CPU's threads have no command buffer in which launches could be recorded");
-  const auto ready = resolve(launches, kernels_, buffers_, pool_->size());
-  if (!ready) return ready.diags();
-  auto times = run_launches(*pool_, *ready, scratch_, options);
+  auto times = options.schedule.empty()
+                   ? run_in_order(launches, options)
+                   : run_schedule(*pool_, launches, kernels_, buffers_, scratch_, options);
   Diags damage;
   for (size_t i = 0; i < buffers_.size(); ++i)
     if (!buffers_[i].intact())

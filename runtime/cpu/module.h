@@ -28,6 +28,7 @@ class CpuModule final : public Module {  // invariant: kernels_ point into libra
  private:
   Diags load(std::span<const ir::Kernel> kernels, const Build& build);
   Diags allocate_scratch();
+  Result<RunTimes> run_in_order(std::span<const Launch> launches, const RunOptions& options);
 
   std::shared_ptr<Pool> pool_;
   std::vector<Library> libraries_;

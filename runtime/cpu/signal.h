@@ -23,6 +23,11 @@ class Signal {  // invariant: sleepers_ >= number of threads parked on value_
   uint32_t value() const { return value_.load(std::memory_order_acquire); }
   void advance();
   void wait_past(uint32_t seen);
+  // Until it has been advanced so often in all; fewer than 2^31 times ahead.
+  void wait_for(uint32_t value) {
+    for (uint32_t now = this->value(); static_cast<int32_t>(now - value) < 0; now = this->value())
+      wait_past(now);
+  }
 
  private:
   alignas(64) std::atomic<uint32_t> value_{0};

@@ -92,6 +92,17 @@ bool is_supported(const Session& session, const cl_image_format& format) {
          });
 }
 
+Diags upload(const Session& session, Buffer& buffer, const void* data, size_t bytes) {
+  if (static_cast<int64_t>(bytes) > buffer.bytes) {
+    auto larger = make_buffer(session, static_cast<int64_t>(2 * bytes), 0);
+    if (!larger) return larger.diags();
+    buffer = std::move(larger).value();
+  }
+  const cl_int status = session.api.clEnqueueWriteBuffer(
+      session.queue.get(), buffer.memory.get(), CL_TRUE, 0, bytes, data, 0, nullptr, nullptr);
+  return status == CL_SUCCESS ? Diags{} : Diags{failure("clEnqueueWriteBuffer", status)};
+}
+
 Result<Buffer> make_image(const Session& session, const ImageShape& shape) {
   const cl_channel_order order = shape.texel == 1 ? CL_R : shape.texel == 2 ? CL_RG : CL_RGBA;
   const cl_image_format format{order, channel_of(shape)};

@@ -22,6 +22,10 @@ struct Buffer {
 // Zeroed. Errors: out of memory; larger than the device allows.
 Result<Buffer> make_buffer(const Session& session, int64_t bytes, int64_t guard);
 
+// Writes the beginning of a buffer, or of a larger one in its place. Errors: as make_buffer; what
+// the driver says.
+Diags upload(const Session& session, Buffer& buffer, const void* data, size_t bytes);
+
 // The same for an image. Errors: no images; unsupported texels; larger than the device allows.
 Result<Buffer> make_image(const Session& session, const ImageShape& shape);
 

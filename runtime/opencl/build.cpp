@@ -227,11 +227,11 @@ bool Builder::build_missing() {
 }
 
 bool Builder::make_kernels() {
-  std::map<cl_program, cl_kernel> sequences;
+  std::map<cl_program, std::pair<cl_kernel, cl_kernel>> sequences;
   for (size_t i = 0; i < sources.size(); ++i) {
     const Placement& at = placements.at(sources[i].hash);
     if (const auto known = sequences.find(at.program); known != sequences.end()) {
-      out.kernels.push_back({known->second, at.number});
+      out.kernels.push_back({known->second.first, at.number, nullptr, "", known->second.second});
       continue;
     }
     cl_int status = CL_SUCCESS;
@@ -244,9 +244,15 @@ bool Builder::make_kernels() {
       diags.push_back(std::move(d));
       continue;
     }
-    if (request.sequences) sequences[at.program] = entry.get();
-    out.kernels.push_back({entry.get(), at.number, at.program, name});
+    Owned<cl_kernel> queues;
+    if (request.sequences) {
+      queues = {api.clCreateKernel(at.program, (name + codegen::kQueuesSuffix).c_str(), &status),
+                api.clReleaseKernel};
+    }
+    if (request.sequences) sequences[at.program] = {entry.get(), queues.get()};
+    out.kernels.push_back({entry.get(), at.number, at.program, name, queues.get()});
     out.entries.push_back(std::move(entry));
+    out.entries.push_back(std::move(queues));
   }
   return !has_error(diags);
 }

@@ -20,6 +20,7 @@ struct BuiltKernel {
   int number = 0;                // in the sequence
   cl_program program = nullptr;  // of `entry`
   std::string name = {};         // of `entry` in the program
+  cl_kernel queues = nullptr;    // of a sequence: the kernel that runs schedules
 };
 
 struct Build {

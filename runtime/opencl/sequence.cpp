@@ -6,6 +6,7 @@
 #include "codegen/render.h"
 #include "runtime/opencl/launcher.h"
 #include "runtime/opencl/queues.h"
+#include "runtime/opencl/scheduled.h"
 
 namespace assay::runtime::opencl {
 namespace {
@@ -28,12 +29,13 @@ struct Segment {
 
 class InSequence final : public Launcher {  // invariant: table_ holds written_
  public:
-  InSequence(Loaded& loaded, Buffer table, Buffer state, Buffer times)
+  InSequence(Loaded& loaded, Buffer table, Buffer state, Buffer times, Scheduled scheduled)
       : loaded_(loaded),
         session_(loaded.session),
         table_(std::move(table)),
         state_(std::move(state)),
-        times_(std::move(times)) {}
+        times_(std::move(times)),
+        scheduled_(std::move(scheduled)) {}
 
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
 
@@ -43,7 +45,6 @@ class InSequence final : public Launcher {  // invariant: table_ holds written_
   std::vector<Segment> segments_of(std::span<const Launch> launches,
                                    std::vector<cl_long>& table) const;
   std::vector<cl_long> row_of(const Launch& launch, Segment& segment, size_t at) const;
-  Diags upload(Buffer& buffer, const void* data, size_t bytes);
   Diags run_segment(std::span<const Launch> launches, const Segment& s, cl_uint repeats,
                     std::vector<double>& steps, std::vector<double>& busy);
   cl_int set_arguments(const Segment& s, cl_uint launches);
@@ -52,6 +53,7 @@ class InSequence final : public Launcher {  // invariant: table_ holds written_
   Loaded& loaded_;
   const Session& session_;
   Buffer table_, state_, times_;
+  Scheduled scheduled_;
   std::vector<cl_long> written_;
 };
 
@@ -90,17 +92,6 @@ std::vector<Segment> InSequence::segments_of(std::span<const Launch> launches,
     }
   }
   return out;
-}
-
-Diags InSequence::upload(Buffer& buffer, const void* data, size_t bytes) {
-  if (static_cast<int64_t>(bytes) > buffer.bytes) {
-    auto larger = make_buffer(session_, static_cast<int64_t>(2 * bytes), 0);
-    if (!larger) return larger.diags();
-    buffer = std::move(larger).value();
-  }
-  const cl_int status = session_.api.clEnqueueWriteBuffer(
-      session_.queue.get(), buffer.memory.get(), CL_TRUE, 0, bytes, data, 0, nullptr, nullptr);
-  return status == CL_SUCCESS ? Diags{} : Diags{failure("clEnqueueWriteBuffer", status)};
 }
 
 cl_int InSequence::set_arguments(const Segment& s, cl_uint launches) {
@@ -154,10 +145,10 @@ Diags InSequence::run_segment(std::span<const Launch> launches, const Segment& s
                               std::vector<double>& steps, std::vector<double>& busy) {
   const size_t count = s.rows * repeats;
   const std::vector<cl_uint> fresh(state_words());
-  Diags failed = upload(state_, fresh.data(), fresh.size() * sizeof(cl_uint));
+  Diags failed = upload(session_, state_, fresh.data(), fresh.size() * sizeof(cl_uint));
   if (has_error(failed)) return failed;
   const std::vector<cl_ulong> none(units() * (count + 1));
-  failed = upload(times_, none.data(), none.size() * sizeof(cl_ulong));
+  failed = upload(session_, times_, none.data(), none.size() * sizeof(cl_ulong));
   if (has_error(failed)) return failed;
 
   const Api& api = session_.api;
@@ -195,12 +186,13 @@ Result<RunTimes> InSequence::run(std::span<const Launch> launches, const RunOpti
   RunTimes out;
   if (options.recorded)
     return error("one kernel executes all launches here, so there is nothing to record");
+  if (!options.schedule.empty()) return scheduled_.run(launches, options);
   if (launches.empty()) return out;
   std::vector<cl_long> table;
   const std::vector<Segment> segments = segments_of(launches, table);
   if (table != written_) {
     written_.clear();
-    if (const Diags failed = upload(table_, table.data(), table.size() * sizeof(cl_long));
+    if (const Diags failed = upload(session_, table_, table.data(), table.size() * sizeof(cl_long));
         has_error(failed))
       return failed;
     written_ = std::move(table);
@@ -241,13 +233,14 @@ Result<RunTimes> InSequence::run(std::span<const Launch> launches, const RunOpti
 
 Result<std::unique_ptr<Launcher>> make_in_sequence(Loaded& loaded) {
   std::vector<Buffer> made;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 6; ++i) {
     auto buffer = make_buffer(loaded.session, 4096, 0);
     if (!buffer) return buffer.diags();
     made.push_back(std::move(buffer).value());
   }
   return std::unique_ptr<Launcher>(std::make_unique<InSequence>(
-      loaded, std::move(made[0]), std::move(made[1]), std::move(made[2])));
+      loaded, std::move(made[0]), std::move(made[1]), std::move(made[2]),
+      Scheduled(loaded, std::move(made[3]), std::move(made[4]), std::move(made[5]))));
 }
 
 }  // namespace assay::runtime::opencl

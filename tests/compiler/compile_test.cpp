@@ -11,7 +11,6 @@
 #include "compiler/passes/choose_layouts.h"
 #include "compiler/passes/fuse_epilogues.h"
 #include "compiler/passes/place.h"
-#include "compiler/passes/schedule.h"
 #include "compiler/search/storage.h"
 #include "tests/lower/problems.h"
 
@@ -333,19 +332,6 @@ TEST(Place, ArraysOfOneStepBeginAtDifferentPageOffsets) {
         ++compared;
       }
   EXPECT_GE(compared, 2);
-}
-
-TEST(Schedule, EveryGroupOnceAndEvenly) {
-  for (int units : {1, 2, 3, 7})
-    for (int64_t groups : {int64_t{1}, int64_t{2}, int64_t{13}, int64_t{64}}) {
-      int64_t next = 0;
-      for (const ir::Queue& q : compiler::schedule(groups, units)) {
-        EXPECT_EQ(q.begin, next);
-        EXPECT_LE(q.end - q.begin, (groups + units - 1) / units);
-        next = q.end;
-      }
-      EXPECT_EQ(next, groups);
-    }
 }
 
 TEST(ParseOperator, SaysWhatIsWrong) {

@@ -21,7 +21,7 @@ Plan plan_with_label(const std::string& label) {
                   {"b", DType::f32, {4, 8}, row_major(2), TensorKind::input, 128, 128, false},
                   {"c", DType::f32, {8, 8}, row_major(2), TensorKind::output, 256, 256, false}};
   plan.arena_bytes = 512;
-  plan.steps = {{"n7", 0, {0, 1, 2}, {{0, 0, 1}}, label}};
+  plan.steps = {{"n7", 0, {0, 1, 2}, label}};
   return plan;
 }
 

@@ -104,4 +104,22 @@ inline hwdesc::Target with(hwdesc::Target t, const std::string& change) {
   return t;
 }
 
+// A step of the plan's program, on tensors of its own.
+inline void add_step(ir::Plan& plan, int program) {
+  ir::Step step;
+  step.program = program;
+  const ir::Program& p = plan.programs[static_cast<size_t>(program)];
+  for (const int t : ir::arguments_of(p)) {
+    ir::PlanTensor to;
+    to.shape = p.graph.tensors[static_cast<size_t>(t)].shape;
+    to.layout = p.layouts[static_cast<size_t>(t)];
+    to.offset = plan.arena_bytes;
+    to.bytes = 4 * to.shape[0] * to.shape[1];
+    plan.arena_bytes += to.bytes;
+    step.arguments.push_back(static_cast<int>(plan.tensors.size()));
+    plan.tensors.push_back(to);
+  }
+  plan.steps.push_back(std::move(step));
+}
+
 }  // namespace assay::test

@@ -25,22 +25,7 @@ ir::Plan plan_of(const std::vector<int>& programs) {
   ir::Plan plan;
   plan.units = 2;
   plan.programs = {product(8, 64, 128, 32), product(512, 2048, 512, 32)};
-  for (const int number : programs) {
-    ir::Step step;
-    step.program = number;
-    const ir::Program& p = plan.programs[static_cast<size_t>(number)];
-    for (const int t : ir::arguments_of(p)) {
-      ir::PlanTensor to;
-      to.shape = p.graph.tensors[static_cast<size_t>(t)].shape;
-      to.layout = p.layouts[static_cast<size_t>(t)];
-      to.offset = plan.arena_bytes;
-      to.bytes = 4 * to.shape[0] * to.shape[1];
-      plan.arena_bytes += to.bytes;
-      step.arguments.push_back(static_cast<int>(plan.tensors.size()));
-      plan.tensors.push_back(to);
-    }
-    plan.steps.push_back(std::move(step));
-  }
+  for (const int number : programs) add_step(plan, number);
   return plan;
 }
 

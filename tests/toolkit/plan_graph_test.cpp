@@ -50,7 +50,7 @@ ir::Plan attention() {
   ir::Plan plan;
   plan.programs = {*ir::parse_program(text, path)};
   const std::vector<int> arguments = ir::arguments_of(plan.programs[0]);
-  ir::Step step{"attention", 0, {}, {}, ""};
+  ir::Step step{"attention", 0, {}, ""};
   for (const int a : arguments) {
     const ir::Tensor& t = plan.programs[0].graph.tensors[static_cast<size_t>(a)];
     step.arguments.push_back(static_cast<int>(plan.tensors.size()));
@@ -101,7 +101,7 @@ struct Link {
 };
 ir::Plan chain(const std::vector<Link>& links) {
   ir::Plan plan;
-  for (const Link& l : links) plan.steps.push_back({"", l.program, {l.read, l.written}, {}, ""});
+  for (const Link& l : links) plan.steps.push_back({"", l.program, {l.read, l.written}, ""});
   ir::Program one;
   one.graph.outputs = {0};
   plan.programs.assign(10, one);

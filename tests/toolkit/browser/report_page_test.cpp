@@ -35,7 +35,7 @@ std::string page() {
 // Of each picture: boxes and arrows inside of it, and whether labels are as wide as it.
 constexpr const char* kPictures = R"js(<script>
 addEventListener('load', () => {
-  const seen = [...document.querySelectorAll('.picture svg')].map(svg => {
+  const seen = [...document.querySelectorAll('.picture svg:not(.gantt)')].map(svg => {
     const frame = svg.getBoundingClientRect();
     const inside = e => {
       const r = e.getBoundingClientRect();
@@ -52,6 +52,8 @@ addEventListener('load', () => {
   });
   document.body.dataset.seen = encodeURIComponent(JSON.stringify(
       {seen, images: document.images.length,
+       bars: [...document.querySelectorAll('.gantt .run rect')].filter(
+           r => r.getBoundingClientRect().width > 2 && getComputedStyle(r).fill != 'none').length,
        linked: [...document.querySelectorAll('a[href^="#before_"], a[href^="#after_"]')].every(
            a => document.querySelector(a.getAttribute('href')))}));
 });
@@ -76,6 +78,7 @@ TEST_P(ReportPage, BothGraphsAreDrawn) {
   const json seen = pictures_of(html, GetParam());
   ASSERT_TRUE(seen.is_object());
   EXPECT_EQ(seen["images"], 0) << "names are text";
+  EXPECT_EQ(seen["bars"], 1) << "one step, on units that do alike";
   EXPECT_EQ(seen["linked"], true) << "the table leads to boxes";
   ASSERT_EQ(seen["seen"].size(), 2U);
   const json &before = seen["seen"][0], &after = seen["seen"][1];

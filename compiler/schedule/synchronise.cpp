@@ -1,0 +1,170 @@
+#include "compiler/schedule/synchronise.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "ir/touched.h"
+
+namespace assay::compiler {
+
+namespace {
+
+using ir::Command;
+using Kind = Command::Kind;
+
+// Of more units, each is taken to need all of a step before.
+constexpr int kUnitsApart = 16;
+
+size_t at(int i) { return static_cast<size_t>(i); }
+
+class Synchroniser {  // invariant: refers to a plan that outlives it
+ public:
+  Synchroniser(const ir::Plan& plan, std::span<const Assigned> assigned,
+               const std::vector<std::vector<int>>& dependencies)
+      : plan_(plan),
+        assigned_(assigned),
+        dependencies_(dependencies),
+        runs_(plan.steps.size()),
+        known_(at(plan.units), std::vector<int>(at(plan.units), 0)),
+        position_(at(plan.units), 0) {}
+
+  std::vector<Command> commands() {
+    std::vector<int> order(plan_.steps.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [this](int s) { return assigned_[at(s)].begin; });
+    for (const int s : order) add(s);
+    std::vector<Command> out;
+    for (const Entry& e : entries_) {
+      out.push_back(e.command);
+      if (e.signals)
+        out.push_back({Kind::signal, e.command.first, e.command.last, -1, 0, 0, e.command.step});
+    }
+    return out;
+  }
+
+ private:
+  struct Entry {
+    Command command;
+    bool signals = false;  // run: others wait for it
+  };
+  struct Run {
+    size_t entry = 0;
+    std::vector<int> position;            // per unit of its range: commands before it
+    std::vector<std::vector<int>> known;  // per unit of its range, what it knew
+  };
+
+  void add(int s) {
+    const Assigned& a = assigned_[at(s)];
+    std::vector<int> awaited;
+    for (const int before : dependencies_[at(s)])
+      if (!is_over(before, s)) awaited.push_back(before);
+    if (!awaited.empty() && a.first == 0 && a.last == plan_.units && plan_.units > 1) {
+      barrier();
+    } else {
+      for (const int before : awaited)
+        if (!is_over(before, s)) wait(before, a);
+    }
+    Run& run = runs_[at(s)];
+    run.entry = entries_.size();
+    for (int u = a.first; u < a.last; ++u) {
+      run.position.push_back(position_[at(u)]++);
+      run.known.push_back(known_[at(u)]);
+    }
+    const auto& program = plan_.programs[at(plan_.steps[at(s)].program)];
+    entries_.push_back({{Kind::run, a.first, a.last, s, 0, ir::group_count(program)}});
+  }
+
+  // Does each unit of `s` know that all is over that it needs of `before`?
+  bool is_over(int before, int s) {
+    const Assigned &a = assigned_[at(before)], &b = assigned_[at(s)];
+    const Run& run = runs_[at(before)];
+    for (int y = b.first; y < b.last; ++y)
+      for (int x = a.first; x < a.last; ++x)
+        if (x != y && known_[at(y)][at(x)] <= run.position[at(x - a.first)] &&
+            needs(before, x, s, y))
+          return false;
+    return true;
+  }
+
+  bool needs(int before, int x, int s, int y) {
+    const Assigned &a = assigned_[at(before)], &b = assigned_[at(s)];
+    if (a.first != b.first || a.last != b.last || a.last - a.first > kUnitsApart) return true;
+    const ir::Step &one = plan_.steps[at(before)], &two = plan_.steps[at(s)];
+    const size_t one_reads = ir::read_by(plan_, one).size(),
+                 two_reads = ir::read_by(plan_, two).size();
+    for (size_t i = 0; i < one.arguments.size(); ++i)
+      for (size_t j = 0; j < two.arguments.size(); ++j) {
+        if (one.arguments[i] != two.arguments[j] || (i < one_reads && j < two_reads)) continue;
+        if (shape_of(one, i) != shape_of(two, j)) return true;
+        const ir::Box &first = box(before, x, i), &second = box(s, y, j);
+        if (overlap(first, second)) return true;
+      }
+    return false;
+  }
+
+  const std::vector<int64_t>& shape_of(const ir::Step& step, size_t argument) const {
+    const ir::Program& p = plan_.programs[at(step.program)];
+    return p.graph.tensors[at(ir::arguments_of(p)[argument])].shape;
+  }
+
+  // What a unit touches of an argument. Steps of one program touch the same.
+  const ir::Box& box(int step, int unit, size_t argument) {
+    const Assigned& a = assigned_[at(step)];
+    const int program = plan_.steps[at(step)].program, units = a.last - a.first;
+    std::vector<ir::Box>& known = boxes_[{program, units, unit - a.first}];
+    if (known.empty()) {
+      auto touched = touched_.find(program);
+      if (touched == touched_.end())
+        touched = touched_.emplace(program, plan_.programs[at(program)]).first;
+      const Command all{Kind::run, 0, units, step, 0, ir::group_count(plan_.programs[at(program)])};
+      const auto [begin, end] = ir::groups_of(all, unit - a.first);
+      known = touched->second.of(begin, end);
+      if (begin == end)  // no groups touch nothing
+        for (ir::Box& b : known)
+          for (ir::Range& r : b) r = {0, -1};
+    }
+    return known[argument];
+  }
+
+  void barrier() {
+    entries_.push_back({{Kind::barrier, 0, plan_.units}});
+    for (int& p : position_) ++p;
+    for (std::vector<int>& k : known_) k = position_;
+  }
+
+  void wait(int before, const Assigned& here) {
+    const Assigned& a = assigned_[at(before)];
+    Run& run = runs_[at(before)];
+    entries_[run.entry].signals = true;
+    entries_.push_back({{Kind::wait, here.first, here.last, -1, 0, 0, before, a.last - a.first}});
+    for (int y = here.first; y < here.last; ++y) {
+      std::vector<int>& known = known_[at(y)];
+      for (int x = a.first; x < a.last; ++x) {
+        const std::vector<int>& its = run.known[at(x - a.first)];
+        for (size_t u = 0; u < known.size(); ++u) known[u] = std::max(known[u], its[u]);
+        known[at(x)] = std::max(known[at(x)], run.position[at(x - a.first)] + 1);
+      }
+      ++position_[at(y)];
+    }
+  }
+
+  const ir::Plan& plan_;
+  std::span<const Assigned> assigned_;
+  const std::vector<std::vector<int>>& dependencies_;
+  std::vector<Run> runs_;
+  std::vector<std::vector<int>> known_;  // per unit: commands of each other that are over
+  std::vector<int> position_;            // per unit: commands so far, signals left out
+  std::vector<Entry> entries_;
+  std::map<int, ir::TouchedBoxes> touched_;
+  std::map<std::tuple<int, int, int>, std::vector<ir::Box>> boxes_;
+};
+
+}  // namespace
+
+std::vector<Command> synchronised(const ir::Plan& plan, std::span<const Assigned> assigned,
+                                  const std::vector<std::vector<int>>& dependencies) {
+  return Synchroniser(plan, assigned, dependencies).commands();
+}
+
+}  // namespace assay::compiler

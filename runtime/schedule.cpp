@@ -1,0 +1,53 @@
+#include "runtime/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace assay::runtime {
+
+using Kind = ir::Command::Kind;
+
+Diags check_schedule(std::span<const ir::Command> schedule, std::span<const int64_t> groups,
+                     int units) {
+  Diags out;
+  for (size_t i = 0; i < schedule.size(); ++i) {
+    const ir::Command& c = schedule[i];
+    const auto fail = [&](const std::string& what) {
+      out.push_back(error(fmt::format("command {}: {}", i, what)));
+    };
+    if (c.first < 0 || c.last > units || c.first >= c.last)
+      fail(fmt::format("it is for units {} to {}, there are {}", c.first, c.last, units));
+    if ((c.kind == Kind::signal || c.kind == Kind::wait) && c.counter < 0)
+      fail("it names no counter");
+    if (c.kind != Kind::run) continue;
+    if (c.step < 0 || static_cast<size_t>(c.step) >= groups.size())
+      fail(fmt::format("there is no launch {}, there are {}", c.step, groups.size()));
+    else if (c.begin < 0 || c.end > groups[static_cast<size_t>(c.step)] || c.begin > c.end)
+      fail(fmt::format("it runs groups {} to {} of {}", c.begin, c.end,
+                       groups[static_cast<size_t>(c.step)]));
+  }
+  ir::ScheduleFault stuck;
+  if (out.empty() && !ir::Order::of(schedule, units, &stuck)) out.push_back(std::move(stuck.diag));
+  return out;
+}
+
+void add_steps(RunTimes& times, std::span<const Slice> slices,
+               std::span<const ir::Command> schedule, size_t launches) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  std::vector<double> begin(launches, kNever), end(launches, 0), steps(launches, 0);
+  for (const Slice& s : slices) {
+    const ir::Command& c = schedule[static_cast<size_t>(s.command)];
+    if (c.kind != Kind::run) continue;
+    const auto step = static_cast<size_t>(c.step);
+    begin[step] = std::min(begin[step], s.begin);
+    end[step] = std::max(end[step], s.end);
+  }
+  for (size_t s = 0; s < launches; ++s)
+    if (begin[s] < kNever) steps[s] = end[s] - begin[s];
+  times.busy.push_back(steps);
+  times.steps.push_back(std::move(steps));
+}
+
+}  // namespace assay::runtime

@@ -1,0 +1,21 @@
+// Schedules on devices: checked, and their slices as times. Shared by the devices whose units have
+// queues.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/device.h"
+
+namespace assay::runtime {
+
+// All errors, each with its command: units, launches and groups that do not exist; else a unit that
+// waits for ever. `groups`: per launch.
+Diags check_schedule(std::span<const ir::Command> schedule, std::span<const int64_t> groups,
+                     int units);
+
+// Adds the steps of a repeat: each launch from its first slice's begin to its last one's end.
+void add_steps(RunTimes& times, std::span<const Slice> slices,
+               std::span<const ir::Command> schedule, size_t launches);
+
+}  // namespace assay::runtime

@@ -1,0 +1,198 @@
+// A plan whose units work through queues: steps side by side, in the caches that earlier ones left.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "model/price.h"
+#include "simulator/plan_steps.h"
+#include "simulator/run_queues.h"
+#include "simulator/unit_range.h"
+
+namespace assay::simulator {
+
+namespace {
+
+size_t at(int i) { return static_cast<size_t>(i); }
+
+std::vector<size_t> shared_memories(const model::Machine& m) {
+  std::vector<size_t> out;
+  for (size_t l = 1; l < m.levels.size(); ++l)
+    if (m.levels[l].shared && !m.levels[l].is_scratchpad && m.levels[l].read.value > 0)
+      out.push_back(l);
+  return out;
+}
+
+// In one launch of groups that stay, else among units with queues of their own.
+double barrier_of(const ir::Plan& plan, const model::Machine& m) {
+  const double known = model::resident_barrier_of(m, m.units * std::max(1, plan.resident));
+  return plan.resident > 0 && known > 0 ? known : m.launch.value;
+}
+
+class ScheduleSimulator {  // invariant: refers to a plan and a machine that outlive it
+ public:
+  ScheduleSimulator(const ir::Plan& plan, const model::Machine& m)
+      : plan_(plan), m_(m), memories_(shared_memories(m)), units_(plan.steps.size()) {
+    for (const ir::Command& c : plan.schedule) {
+      if (c.kind != ir::Command::Kind::run) continue;
+      std::optional<Part>& u = units_[at(c.step)];
+      u = u ? Part{std::min(u->first, c.first), std::max(u->last, c.last)} : Part{c.first, c.last};
+    }
+    // A signal reaches other units as the last arrival at a barrier does.
+    const double barrier = barrier_of(plan, m);
+    costs_ = {barrier, barrier, memories_.size()};
+  }
+
+  // The order in which steps begin changes little from pass to pass, so that of the first one is
+  // taken to fill the caches.
+  PlanEstimate run(TermDetail detail) {
+    pass(TermDetail::none);
+    for (int i = 0; i + 1 < kPassesBefore; ++i) {
+      const CacheState before = state_;
+      for (const int s : begun_) run_through(s, estimates_[at(s)]->seconds);
+      if (alike(before, state_)) break;
+    }
+    const QueueTimes times = pass(detail);
+    return result(times);
+  }
+
+ private:
+  struct Part {
+    int first = 0, last = 0;
+  };
+
+  const model::Machine& machine_for(int step) {
+    const Part& part = *units_[at(step)];
+    const auto [known, fresh] = machines_.try_emplace({part.first, part.last});
+    model::Machine& out = known->second;
+    if (!fresh) return out;
+    out = part_of(m_, part.first, part.last);
+    out.launch.value = 0;  // barriers are commands
+    if (plan_.resident > 0)
+      out.resident_groups = std::min<double>(out.resident_groups, plan_.resident);
+    return out;
+  }
+
+  void run_through(int step, double seconds) {
+    state_ = steps_.leave(plan_.steps[at(step)], machine_for(step), std::move(state_), seconds);
+  }
+
+  QueueTimes pass(TermDetail detail) {
+    estimates_.assign(plan_.steps.size(), std::nullopt);
+    begun_.clear();
+    return run_queues(plan_.schedule, plan_.units, costs_,
+                      [&](int command) { return demand_of(plan_.schedule[at(command)], detail); });
+  }
+
+  RunDemand demand_of(const ir::Command& c, TermDetail detail) {
+    std::optional<model::Estimate>& e = estimates_[at(c.step)];
+    const ir::Step& step = plan_.steps[at(c.step)];
+    if (!e) {
+      e = steps_.estimate(step, machine_for(c.step), state_, detail);
+      begun_.push_back(c.step);
+      run_through(c.step, e->seconds);
+    }
+    const double units = units_[at(c.step)]->last - units_[at(c.step)]->first,
+                 own = c.last - c.first;
+    const auto groups = static_cast<double>(ir::group_count(plan_.programs[at(step.program)]));
+    RunDemand out;
+    out.most_groups = std::ceil(static_cast<double>(c.end - c.begin) / own);
+    out.seconds = e->seconds * out.most_groups / std::ceil(groups / units);
+    for (const size_t l : memories_)
+      out.bandwidths.push_back(part_taken(*e, m_.levels[l]) * own / units);
+    return out;
+  }
+
+  // Of the bandwidth that all units have together.
+  static double part_taken(const model::Estimate& e, const model::Level& from) {
+    double seconds = 0;
+    for (const model::LevelUse& u : e.levels)
+      if (u.boundary.ends_with("<-" + from.name))
+        seconds += (u.read_bytes / from.read.value +
+                    u.written_bytes / (from.write.value > 0 ? from.write : from.read).value) /
+                   from.instances;
+    return e.seconds > 0 ? std::min(1.0, seconds / e.seconds) : 0;
+  }
+
+  PlanEstimate result(const QueueTimes& times) {
+    PlanEstimate out;
+    double low = 0, high = 0, busy = 0, pausing = 0;
+    std::vector<double> begin(plan_.steps.size(), times.seconds), end(plan_.steps.size(), 0);
+    for (const Slice& s : times.slices) {
+      const ir::Command& c = plan_.schedule[at(s.command)];
+      const bool runs = c.kind == ir::Command::Kind::run;
+      (runs ? busy : pausing) += (s.end - s.begin) * (s.last - s.first);
+      if (!runs) continue;
+      begin[at(c.step)] = std::min(begin[at(c.step)], s.begin);
+      end[at(c.step)] = std::max(end[at(c.step)], s.end);
+    }
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      add(out.total, *estimates_[s], low, high);
+      out.steps.push_back(beside_others(std::move(*estimates_[s]), end[s] - begin[s]));
+    }
+    const double launch = plan_.resident > 0 ? m_.launch.value : 0, all = launch + times.seconds;
+    const double scale = out.total.seconds > 0 ? all / out.total.seconds : 1;
+    out.total.seconds = all;
+    if (launch > 0) out.total.terms.push_back({"one launch", launch, ""});
+    out.total.terms.push_back({"barriers and waits", pausing / plan_.units, ""});
+    out.total.terms.push_back(
+        {"idle units", std::max(0.0, times.seconds - (busy + pausing) / plan_.units), ""});
+    finish(out.total, low * scale, high * scale);
+    out.timeline = times.slices;
+    for (Slice& s : out.timeline) s.begin += launch, s.end += launch;
+    return out;
+  }
+
+  // A step that takes longer than alone.
+  static model::Estimate beside_others(model::Estimate e, double seconds) {
+    if (e.seconds <= 0) return e;
+    const double scale = seconds / e.seconds;
+    e.low *= scale;
+    e.high *= scale;
+    e.efficiency /= std::max(scale, 1e-9);
+    if (seconds > e.seconds * 1.001) {
+      e.terms.push_back({"beside others", seconds - e.seconds, "memories that run at once share"});
+      if (e.tree.seconds > 0)
+        e.tree =
+            model::join("estimate", model::Part::Joins::sum,
+                        {std::move(e.tree), model::leaf("beside others", seconds - e.seconds,
+                                                        "memories that run at once share", {})});
+    }
+    e.seconds = seconds;
+    return e;
+  }
+
+  const ir::Plan& plan_;
+  const model::Machine& m_;
+  const std::vector<size_t> memories_;
+  std::vector<std::optional<Part>> units_;  // per step
+  std::map<std::pair<int, int>, model::Machine> machines_;
+  PlanSteps steps_{plan_};
+  QueueCosts costs_;
+  CacheState state_;
+  std::vector<std::optional<model::Estimate>> estimates_;
+  std::vector<int> begun_;  // steps
+};
+
+}  // namespace
+
+int most_resident(const ir::Plan& plan, const model::Machine& m, model::GroupNeeds* needs) {
+  if (!m.simt) return 0;
+  model::LaunchWork together;
+  together.threads = 0;
+  for (const ir::Program& p : plan.programs) {
+    const model::GroupNeeds n =
+        estimate(p, m, {}, separate_ranges(p), nullptr, TermDetail::none).needs;
+    together.threads = std::max(together.threads, n.threads);
+    together.registers_per_thread = std::max(together.registers_per_thread, n.registers_per_thread);
+    together.scratch_bytes = std::max(together.scratch_bytes, n.scratch_bytes);
+  }
+  if (needs != nullptr)
+    *needs = {together.threads, together.registers_per_thread, together.scratch_bytes};
+  return static_cast<int>(model::groups_at_once(together, m));
+}
+
+PlanEstimate simulate_schedule(const ir::Plan& plan, const model::Machine& m, TermDetail detail) {
+  return ScheduleSimulator(plan, m).run(detail);
+}
+
+}  // namespace assay::simulator

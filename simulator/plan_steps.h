@@ -1,0 +1,64 @@
+// What simulating a plan does for each step, whatever runs beside it. Internal to simulator/.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "simulator/cache_lookup.h"
+#include "simulator/estimate.h"
+
+namespace assay::simulator {
+
+constexpr int kPassesBefore = 12;  // of a plan, after which hits and misses are stationary
+
+// Storage of each tensor of the step's program.
+std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step);
+
+// The steps of a plan, on the whole chip or on a part of its units. Those of one program that find
+// the same in the caches are estimated once.
+class PlanSteps {  // invariant: refers to a plan that outlives it; all machines are parts of one
+                   // chip
+ public:
+  explicit PlanSteps(const ir::Plan& plan);
+
+  // On the units of `m`, with the code that was evicted since the step's program ran.
+  model::Estimate estimate(const ir::Step& s, const model::Machine& m, const CacheState& state,
+                           TermDetail detail);
+  // The caches after a step that took so long.
+  CacheState leave(const ir::Step& s, const model::Machine& m, CacheState state, double seconds);
+
+ private:
+  struct Place {  // a program on some units
+    int program = 0, first = 0, units = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Found {  // and what it finds
+    Place place;
+    TermDetail detail = TermDetail::none;
+    model::CachedFractions held;
+    RemoteLines remote;
+    auto operator<=>(const Found&) const = default;
+  };
+  const Operands& operands_of(const Place& at, const model::Machine& m);
+  model::Estimate of_program(const ir::Step& s, const model::Machine& m, const CacheState& state,
+                             TermDetail detail);
+
+  const ir::Plan& plan_;
+  std::map<Place, Operands> operands_;
+  std::map<Found, model::Estimate> known_;
+  std::vector<int> uses_;  // steps of each program
+};
+
+// Do two passes leave the same caches? Then all further ones do.
+bool alike(const CacheState& a, const CacheState& b);
+
+// Adds a step's estimate to the plan's. `low`, `high`: distances to the ends of the interval.
+void add(model::Estimate& total, const model::Estimate& e, double& low, double& high);
+
+// The interval and the bound of a plan's estimate.
+void finish(model::Estimate& total, double low, double high);
+
+// A plan with a schedule.
+PlanEstimate simulate_schedule(const ir::Plan& plan, const model::Machine& m, TermDetail detail);
+
+}  // namespace assay::simulator

@@ -1,0 +1,168 @@
+// Launches by queues of the units, where signals and waits alone order them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/codegen/kernels.h"
+#include "tests/ir/commands.h"
+#include "tests/runtime/host.h"
+
+namespace assay::runtime {
+namespace {
+
+using namespace testing;
+using ir::Command;
+using Kind = Command::Kind;
+
+constexpr int64_t kElements = 1000;
+
+ir::Kernel half_of_next() {
+  return elementwise("half_of_next", kElements, [](ir::Value v) {
+    return op(ir::ValueOp::mul,
+              {op(ir::ValueOp::add, {v, constant_of(1, v.lanes)}), constant_of(0.5, v.lanes)});
+  });
+}
+
+int64_t groups() {
+  static const int64_t n = half_of_next().groups;
+  return n;
+}
+
+using test::run;
+using test::signal;
+using test::wait;
+Command run(int step, int first, int last) { return run(step, first, last, 0, groups()); }
+// Launches that alternate between two buffers.
+struct Chain {
+  std::unique_ptr<Module> module;
+  std::vector<Launch> launches;
+  BufferRange last;
+
+  Chain(Host& host, size_t length) : module(host.load({half_of_next()})) {
+    const int a = module->allocate(kElements * 4).value(),
+              b = module->allocate(kElements * 4).value();
+    for (size_t l = 0; l < length; ++l) {
+      const BufferRange from{l % 2 == 0 ? a : b, 0}, to{l % 2 == 0 ? b : a, 0};
+      launches.push_back({0, {from, to}, {}});
+      last = to;
+    }
+  }
+  void expect_values(size_t steps) const {
+    float x = 0;
+    for (size_t s = 0; s < steps; ++s) x = (x + 1.0F) * 0.5F;
+    std::vector<float> y(kElements);
+    module->read(last, std::as_writable_bytes(std::span(y)));
+    for (const float v : y) ASSERT_EQ(v, x);
+  }
+};
+
+bool two_units(const Device& d) { return d.info().runs_schedules && d.info().units >= 2; }
+
+TEST(Scheduled, a_chain_goes_from_unit_to_unit) {
+  Host host;
+  if (!two_units(host.device())) GTEST_SKIP() << "one unit";
+  constexpr size_t kLength = 200;
+  Chain c(host, kLength);
+  std::vector<Command> schedule;
+  for (int s = 0; s < static_cast<int>(kLength); ++s) {
+    const int unit = s % 2;
+    if (s > 0) schedule.push_back(wait(s - 1, 1, unit, unit + 1));
+    schedule.push_back(run(s, unit, unit + 1));
+    schedule.push_back(signal(s, unit, unit + 1));
+  }
+  constexpr int kRepeats = 20;
+  RunOptions options{kRepeats, 2};
+  options.schedule = schedule;
+  const auto times = c.module->run(c.launches, options);
+  ASSERT_TRUE(times.ok()) << render(times.diags());
+  EXPECT_EQ(times->total.size(), size_t{kRepeats});
+  EXPECT_TRUE(times->steps.empty()) << "no clock between steps was asked for";
+  c.expect_values(kLength * (kRepeats + 2));
+}
+
+// Each unit has its own half of every launch, so none waits for the other.
+TEST(Scheduled, halves_need_no_barrier) {
+  Host host;
+  if (!two_units(host.device())) GTEST_SKIP() << "one unit";
+  constexpr size_t kLength = 300;
+  Chain c(host, kLength);
+  std::vector<Command> schedule;
+  for (int s = 0; s < static_cast<int>(kLength); ++s) schedule.push_back(run(s, 0, 2));
+  RunOptions options{5, 1};
+  options.schedule = schedule;
+  options.traced = true;
+  const auto times = c.module->run(c.launches, options);
+  ASSERT_TRUE(times.ok()) << render(times.diags());
+  c.expect_values(kLength * 6);
+  ASSERT_EQ(times->steps.size(), 5u);
+  ASSERT_EQ(times->steps[0].size(), kLength);
+  ASSERT_EQ(times->slices.size(), 2 * kLength);
+  std::map<int, double> now;
+  for (const Slice& s : times->slices) {
+    EXPECT_GE(s.begin, now[s.unit]) << "slices of a unit follow each other";
+    EXPECT_GE(s.end, s.begin);
+    EXPECT_LE(s.end, times->total.back());
+    now[s.unit] = s.end;
+  }
+  EXPECT_EQ(now.size(), 2u);
+}
+
+TEST(Scheduled, steps_of_a_trace_reach_from_the_first_unit_to_the_last) {
+  Host host;
+  if (!two_units(host.device())) GTEST_SKIP() << "one unit";
+  Chain c(host, 2);
+  const std::vector<Command> schedule = {
+      run(0, 0, 2), {Kind::barrier, 0, host.device().info().units}, run(1, 1, 2)};
+  RunOptions options;
+  options.schedule = schedule;
+  options.traced = true;
+  const auto times = c.module->run(c.launches, options);
+  ASSERT_TRUE(times.ok()) << render(times.diags());
+  c.expect_values(2);
+  double begin = 1, end = 0;
+  for (const Slice& s : times->slices)
+    if (s.command == 0) begin = std::min(begin, s.begin), end = std::max(end, s.end);
+  EXPECT_DOUBLE_EQ(times->steps[0][0], end - begin);
+  const auto second = std::ranges::find(times->slices, 2, &Slice::command);
+  ASSERT_NE(second, times->slices.end());
+  EXPECT_EQ(second->unit, 1);
+  EXPECT_GE(second->begin, end) << "behind the barrier";
+}
+
+TEST(Scheduled, what_can_not_end_is_refused) {
+  Host host;
+  if (!two_units(host.device())) GTEST_SKIP() << "one unit";
+  Chain c(host, 2);
+  const auto said = [&](const std::vector<Command>& schedule) {
+    RunOptions options;
+    options.schedule = schedule;
+    const auto times = c.module->run(c.launches, options);
+    return times.ok() ? std::string("ok") : render(times.diags());
+  };
+  const auto has = [&](const std::vector<Command>& schedule, const char* part) {
+    const std::string text = said(schedule);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has({wait(0, 1, 0, 1), run(0, 0, 1)}, "unit 0 waits for ever for counter 0");
+  has({run(0, 0, 100)}, "units 0 to 100");
+  has({run(2, 0, 1)}, "there is no launch 2, there are 2");
+  has({run(0, 0, 1, 0, groups() + 1)}, "it runs groups 0 to");
+  EXPECT_EQ(said({run(0, 0, 1), run(1, 0, 1)}), "ok");
+}
+
+TEST(Scheduled, a_run_can_be_cancelled) {
+  Host host;
+  if (!two_units(host.device())) GTEST_SKIP() << "one unit";
+  Chain c(host, 2);
+  const std::vector<Command> schedule = {run(0, 0, 2), run(1, 0, 2)};
+  const CancelToken cancel = true;
+  RunOptions options{1000000, 0, &cancel};
+  options.schedule = schedule;
+  const auto times = c.module->run(c.launches, options);
+  ASSERT_FALSE(times.ok());
+  EXPECT_NE(render(times.diags()).find("cancelled"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay::runtime

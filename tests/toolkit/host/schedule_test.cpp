@@ -1,0 +1,65 @@
+// Plans whose steps run side by side on this machine's CPU.
+#include <gtest/gtest.h>
+
+#include "compiler/passes/place.h"
+#include "compiler/schedule/dependencies.h"
+#include "compiler/schedule/synchronise.h"
+#include "tests/compiler/scheduled_graphs.h"
+#include "tests/toolkit/scratch_directory.h"
+#include "toolkit/compile.h"
+#include "toolkit/profiles.h"
+#include "toolkit/run.h"
+#include "toolkit/verify.h"
+
+namespace assay::toolkit {
+namespace {
+
+// Each step on one of two units or on both, as drawn, in the plan's order.
+void draw_schedule(ir::Plan& plan, std::mt19937& rng) {
+  std::vector<compiler::Assigned> assigned;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const int where = static_cast<int>(rng() % 3);
+    assigned.push_back({where == 1 ? 1 : 0, where == 0 ? 1 : 2, static_cast<double>(s), 0});
+  }
+  plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan));
+  compiler::place_arena(plan);
+}
+
+TEST(ScheduleOnHost, DrawnGraphsAreRight) {
+  const test::ScratchDirectory scratch;
+  const Result<hwdesc::Profile> profile = load_profile("generic/x86-avx512-2core");
+  ASSERT_TRUE(profile.ok());
+  std::mt19937 rng(23);
+  int scheduled = 0, waits = 0;
+  const int rounds = test::rounds_of(8);
+  for (int round = 0; round < rounds; ++round) {
+    CompileOptions options;
+    options.schedule = compiler::Schedule::always;
+    options.build = false;
+    options.cache_dir = scratch.at("cache");
+    Result<Bundle> bundle = compile_bundle(test::drawn_graph(rng), *profile, options);
+    ASSERT_TRUE(bundle.ok()) << render(bundle.diags());
+    if (round % 2 == 1) draw_schedule(bundle->plan, rng);
+    ASSERT_EQ(render(ir::verify(bundle->plan)), "");
+    scheduled += bundle->plan.schedule.empty() ? 0 : 1;
+    for (const ir::Command& c : bundle->plan.schedule) waits += c.kind == ir::Command::Kind::wait;
+    RunOptions run;
+    run.repeat = 50;
+    run.patience = 0;
+    run.guarded = run.traced = true;
+    run.cache_dir = options.cache_dir;
+    const Values inputs = generate_inputs(bundle->graph, static_cast<uint64_t>(round));
+    const Result<RunResult> ran = run_bundle(*bundle, inputs, run);
+    ASSERT_TRUE(ran.ok()) << render(ran.diags());
+    const Result<Verdict> v = check_outputs(bundle->graph, inputs, ran->outputs);
+    ASSERT_TRUE(v.ok()) << render(v.diags());
+    EXPECT_TRUE(v->verified) << round << ": " << v->max_relative_error;
+    EXPECT_EQ(ran->steps.size(), bundle->plan.steps.size());
+    EXPECT_FALSE(ran->slices.empty());
+  }
+  EXPECT_GT(scheduled, rounds / 2);
+  EXPECT_GT(waits, 0);
+}
+
+}  // namespace
+}  // namespace assay::toolkit
