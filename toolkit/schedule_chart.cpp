@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kWidth = 1100, kRow = 30, kLeft = 84, kTop = 26, kBottom = 26;
 constexpr size_t kMostRows = 48;
+constexpr double kLetter = 6.6;   // points, of the bars' text
 constexpr double kTextFrom = 34;  // points of a bar that has room for a name
 
 struct Row {
@@ -55,7 +56,7 @@ std::string bar(const TraceSlice& s, const ScheduleChart& c, double y) {
       "width=\"{:.2f}\" height=\"{:.1f}\"/>",
       colour, page::html(s.name), groups, page::human(s.end - s.begin, page::Kind::seconds),
       page::human(s.begin, page::Kind::seconds), x, y + 3, std::max(width, 0.2), kRow - 6);
-  const auto letters = static_cast<size_t>(width / 6.5);
+  const auto letters = static_cast<size_t>(std::max(0.0, width - 8) / kLetter);
   if (s.step >= 0 && width >= kTextFrom) {
     const std::string shown =
         s.name.size() <= letters ? s.name : s.name.substr(0, letters > 2 ? letters - 1 : 1) + "…";
@@ -65,13 +66,16 @@ std::string bar(const TraceSlice& s, const ScheduleChart& c, double y) {
   return out + "</g>\n";
 }
 
-std::string bound(const char* name, double seconds, const ScheduleChart& c, double bottom) {
+// The name stands before the line, or behind it where another line's stands before.
+std::string bound(const char* name, double seconds, const ScheduleChart& c, double bottom,
+                  bool behind) {
   if (seconds <= 0 || seconds > c.seconds) return "";
   const double x = kLeft + seconds / c.seconds * kWidth;
   return fmt::format(
       "<g class=\"bound\"><title>{0}: {1}</title><line x1=\"{2:.2f}\" x2=\"{2:.2f}\" y1=\"{3}\" "
-      "y2=\"{4:.1f}\"/><text x=\"{2:.2f}\" y=\"{5}\" text-anchor=\"end\">{0}</text></g>\n",
-      name, page::human(seconds, page::Kind::seconds), x, kTop - 4, bottom, kTop - 10);
+      "y2=\"{4:.1f}\"/><text x=\"{2:.2f}\" y=\"{5}\" text-anchor=\"{6}\">{0}</text></g>\n",
+      name, page::human(seconds, page::Kind::seconds), x, kTop - 4, bottom, kTop - 10,
+      behind ? "start" : "end");
 }
 
 // 1, 2 or 5 times a power of ten: about eight of them.
@@ -111,7 +115,9 @@ std::string schedule_svg(const ScheduleChart& c) {
                        name);
     for (const TraceSlice& s : rows[r].slices) out += bar(s, c, y);
   }
-  out += bound("longest path", c.critical_path, c, bottom) + bound("work", c.work, c, bottom);
+  const bool path_last = c.critical_path > c.work;
+  out += bound("longest path", c.critical_path, c, bottom, path_last) +
+         bound("work", c.work, c, bottom, !path_last);
   if (hidden > 0)
     out += fmt::format("<text class=\"unit\" x=\"4\" y=\"{:.1f}\">and {} more rows</text>\n",
                        bottom + kBottom + 10, hidden);
