@@ -59,7 +59,9 @@ std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& oper
   if (!target.ok()) return fail(target.diags());
   const auto graph = compiler::operator_for_kernels(operator_text);
   if (!graph.ok()) return fail(graph.diags());
-  auto compiled = compiler::compile(*graph, *target, {});
+  compiler::Options in_turn;
+  in_turn.schedule = compiler::Schedule::off;
+  auto compiled = compiler::compile(*graph, *target, in_turn);
   if (!compiled.ok()) return fail(compiled.diags());
   auto out = std::make_unique<Ours>();
   out->compiled_ = std::move(*compiled);

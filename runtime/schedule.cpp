@@ -9,9 +9,16 @@ namespace assay::runtime {
 
 using Kind = ir::Command::Kind;
 
+int units_of(std::span<const ir::Command> schedule) {
+  int out = 0;
+  for (const ir::Command& c : schedule) out = std::max(out, c.last);
+  return out;
+}
+
 Diags check_schedule(std::span<const ir::Command> schedule, std::span<const int64_t> groups,
                      int units) {
   Diags out;
+  const int all = units_of(schedule);
   for (size_t i = 0; i < schedule.size(); ++i) {
     const ir::Command& c = schedule[i];
     const auto fail = [&](const std::string& what) {
@@ -21,6 +28,9 @@ Diags check_schedule(std::span<const ir::Command> schedule, std::span<const int6
       fail(fmt::format("it is for units {} to {}, there are {}", c.first, c.last, units));
     if ((c.kind == Kind::signal || c.kind == Kind::wait) && c.counter < 0)
       fail("it names no counter");
+    if (c.kind == Kind::barrier && (c.first != 0 || c.last != all))
+      fail(fmt::format("it is a barrier of units {} to {}, the schedule has {}", c.first, c.last,
+                       all));
     if (c.kind != Kind::run) continue;
     if (c.step < 0 || static_cast<size_t>(c.step) >= groups.size())
       fail(fmt::format("there is no launch {}, there are {}", c.step, groups.size()));
@@ -29,7 +39,7 @@ Diags check_schedule(std::span<const ir::Command> schedule, std::span<const int6
                        groups[static_cast<size_t>(c.step)]));
   }
   ir::ScheduleFault stuck;
-  if (out.empty() && !ir::Order::of(schedule, units, &stuck)) out.push_back(std::move(stuck.diag));
+  if (out.empty() && !ir::Order::of(schedule, all, &stuck)) out.push_back(std::move(stuck.diag));
   return out;
 }
 

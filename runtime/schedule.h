@@ -9,8 +9,12 @@
 
 namespace assay::runtime {
 
-// All errors, each with its command: units, launches and groups that do not exist; else a unit that
-// waits for ever. `groups`: per launch.
+// Units with a queue: up to the last one that a command names.
+int units_of(std::span<const ir::Command> schedule);
+
+// All errors, each with its command: barriers of some of these units alone; units, launches and
+// groups that do not exist; else a unit that waits for ever. `groups`: per launch; `units`: of the
+// device.
 Diags check_schedule(std::span<const ir::Command> schedule, std::span<const int64_t> groups,
                      int units);
 

@@ -6,6 +6,7 @@
 #include "model/price.h"
 #include "simulator/plan_steps.h"
 #include "simulator/run_queues.h"
+#include "simulator/step_spans.h"
 #include "simulator/unit_range.h"
 
 namespace assay::simulator {
@@ -22,24 +23,21 @@ std::vector<size_t> shared_memories(const model::Machine& m) {
   return out;
 }
 
-// In one launch of groups that stay, else among units with queues of their own.
-double barrier_of(const ir::Plan& plan, const model::Machine& m) {
-  const double known = model::resident_barrier_of(m, m.units * std::max(1, plan.resident));
-  return plan.resident > 0 && known > 0 ? known : m.launch.value;
-}
-
 class ScheduleSimulator {  // invariant: refers to a plan and a machine that outlive it
  public:
   ScheduleSimulator(const ir::Plan& plan, const model::Machine& m)
-      : plan_(plan), m_(m), memories_(shared_memories(m)), units_(plan.steps.size()) {
+      : plan_(plan),
+        m_(m),
+        inside_(with_residents(m, plan.resident)),
+        memories_(shared_memories(m)),
+        units_(plan.steps.size()) {
     for (const ir::Command& c : plan.schedule) {
       if (c.kind != ir::Command::Kind::run) continue;
       std::optional<Part>& u = units_[at(c.step)];
       u = u ? Part{std::min(u->first, c.first), std::max(u->last, c.last)} : Part{c.first, c.last};
     }
     // A signal reaches other units as the last arrival at a barrier does.
-    const double barrier = barrier_of(plan, m);
-    costs_ = {barrier, barrier, memories_.size()};
+    costs_ = {inside_.launch.value, inside_.launch.value, memories_.size()};
   }
 
   // The order in which steps begin changes little from pass to pass, so that of the first one is
@@ -65,10 +63,8 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
     const auto [known, fresh] = machines_.try_emplace({part.first, part.last});
     model::Machine& out = known->second;
     if (!fresh) return out;
-    out = part_of(m_, part.first, part.last);
+    out = part_of(inside_, part.first, part.last);
     out.launch.value = 0;  // barriers are commands
-    if (plan_.resident > 0)
-      out.resident_groups = std::min<double>(out.resident_groups, plan_.resident);
     return out;
   }
 
@@ -116,18 +112,14 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
   PlanEstimate result(const QueueTimes& times) {
     PlanEstimate out;
     double low = 0, high = 0, busy = 0, pausing = 0;
-    std::vector<double> begin(plan_.steps.size(), times.seconds), end(plan_.steps.size(), 0);
-    for (const Slice& s : times.slices) {
-      const ir::Command& c = plan_.schedule[at(s.command)];
-      const bool runs = c.kind == ir::Command::Kind::run;
-      (runs ? busy : pausing) += (s.end - s.begin) * (s.last - s.first);
-      if (!runs) continue;
-      begin[at(c.step)] = std::min(begin[at(c.step)], s.begin);
-      end[at(c.step)] = std::max(end[at(c.step)], s.end);
-    }
+    for (const Slice& s : times.slices)
+      (plan_.schedule[at(s.command)].kind == ir::Command::Kind::run ? busy : pausing) +=
+          (s.end - s.begin) * (s.last - s.first);
+    const std::vector<StepSpan> spans =
+        step_spans(plan_.schedule, plan_.steps.size(), times.slices);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       add(out.total, *estimates_[s], low, high);
-      out.steps.push_back(beside_others(std::move(*estimates_[s]), end[s] - begin[s]));
+      out.steps.push_back(beside_others(std::move(*estimates_[s]), spans[s].seconds()));
     }
     const double launch = plan_.resident > 0 ? m_.launch.value : 0, all = launch + times.seconds;
     const double scale = out.total.seconds > 0 ? all / out.total.seconds : 1;
@@ -163,6 +155,7 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
 
   const ir::Plan& plan_;
   const model::Machine& m_;
+  const model::Machine inside_;  // the launch, or between launches
   const std::vector<size_t> memories_;
   std::vector<std::optional<Part>> units_;  // per step
   std::map<std::pair<int, int>, model::Machine> machines_;

@@ -13,4 +13,11 @@ model::Machine part_of(const model::Machine& m, int first, int last) {
   return out;
 }
 
+model::Machine with_residents(model::Machine m, int resident) {
+  if (resident <= 0) return m;
+  m.launch.value = model::resident_barrier_of(m, m.units * resident);
+  m.resident_groups = std::min<double>(m.resident_groups, resident);
+  return m;
+}
+
 }  // namespace assay::simulator

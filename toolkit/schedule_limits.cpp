@@ -47,14 +47,17 @@ Diags unschedulable(const ir::Plan& plan, const model::Machine& machine, const s
     return refused(fmt::format("the schedule is for {} units, {} has {:.0f}", plan.units,
                                machine.profile, machine.units),
                    "`--rechoose` chooses a bundle's schedule for this profile");
-  if (!machine.simt && plan.resident > 1)
+  if (!machine.simt && plan.resident > 0)
     return refused(
         fmt::format("resident: {} groups on a unit at once, and a core runs one", plan.resident),
-        "resident is of chips whose lanes are threads");
+        "`resident` is of chips whose lanes are threads");
   if (!machine.simt) return {};
   if (plan.resident == 0)
     return refused("the plan has a schedule and no `resident`: groups that each unit has at once",
                    "resident: 1");
+  if (machine.resident_barriers.empty())
+    return refused(machine.profile + " does not say what a barrier takes inside one launch",
+                   "apis.<name>.coresident_barrier: [{groups: 80, time: 2 us}]");
   model::GroupNeeds needs;
   const int most = simulator::most_resident(plan, machine, &needs);
   if (plan.resident <= most) return {};

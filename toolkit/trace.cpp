@@ -20,21 +20,22 @@ using Kind = ir::Command::Kind;
 constexpr double kMicro = 1e6;
 constexpr double kShortest = 1e-9;  // s; shorter gaps are none
 
-// The step that signals a counter, for the names of waits.
-std::string awaited(const ir::Plan& plan, std::span<const ir::Command> schedule, int counter) {
-  for (size_t i = 0; i < schedule.size(); ++i) {
-    if (schedule[i].kind != Kind::signal || schedule[i].counter != counter) continue;
-    for (size_t r = i; r-- > 0;)
-      if (schedule[r].kind == Kind::run && schedule[r].first <= schedule[i].first &&
-          schedule[i].first < schedule[r].last)
-        return ir::display_name(plan.steps[static_cast<size_t>(schedule[r].step)]);
+// Per counter the step before its first signal, in the queue of a unit that signals.
+std::map<int, int> signalling_steps(std::span<const ir::Command> schedule) {
+  std::map<int, int> out, latest;  // step; by unit, of the run before
+  for (const ir::Command& c : schedule) {
+    if (c.kind == Kind::run)
+      for (int u = c.first; u < c.last; ++u) latest[u] = c.step;
+    if (const auto step = latest.find(c.first); c.kind == Kind::signal && step != latest.end())
+      out.emplace(c.counter, step->second);
   }
-  return fmt::format("counter {}", counter);
+  return out;
 }
 
 class Slicer {  // invariant: refers to a plan that outlives it
  public:
-  explicit Slicer(const ir::Plan& plan) : plan_(plan), schedule_(ir::schedule_of(plan)) {}
+  explicit Slicer(const ir::Plan& plan)
+      : plan_(plan), schedule_(ir::schedule_of(plan)), signalling_(signalling_steps(schedule_)) {}
 
   void add(int unit, int command, double begin, double end) {
     const ir::Command& c = schedule_[static_cast<size_t>(command)];
@@ -43,9 +44,11 @@ class Slicer {  // invariant: refers to a plan that outlives it
       std::tie(out.first_group, out.last_group) = ir::groups_of(c, unit);
       if (out.first_group == out.last_group) return;
       out.step = c.step;
-      out.name = ir::display_name(plan_.steps[static_cast<size_t>(c.step)]);
+      out.name = name_of(c.step);
     } else if (c.kind == Kind::wait) {
-      out.name = "wait for " + awaited(plan_, schedule_, c.counter);
+      const auto step = signalling_.find(c.counter);
+      out.name = "wait for " + (step == signalling_.end() ? fmt::format("counter {}", c.counter)
+                                                          : name_of(step->second));
     } else {
       out.name = c.kind == Kind::barrier ? "barrier" : "signal";
     }
@@ -72,8 +75,13 @@ class Slicer {  // invariant: refers to a plan that outlives it
   }
 
  private:
+  const std::string& name_of(int step) const {
+    return ir::display_name(plan_.steps[static_cast<size_t>(step)]);
+  }
+
   const ir::Plan& plan_;
   const std::vector<ir::Command> schedule_;
+  const std::map<int, int> signalling_;
   std::map<int, std::vector<TraceSlice>> of_unit_;
 };
 

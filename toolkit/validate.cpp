@@ -49,6 +49,7 @@ Result<std::vector<Case>> cases_of(const Suite& suite, const hwdesc::Target& tar
   std::vector<Case> out;
   compiler::Options one_by_one;
   one_by_one.fuse = compiler::Fuse::elementwise;
+  one_by_one.schedule = compiler::Schedule::off;
   for (const std::string& text : suite.operators) {
     const Result<ir::Graph> graph = compiler::operator_for_kernels(text);
     if (!graph) return graph.diags();

@@ -136,6 +136,7 @@ class Bench {  // invariant: refers to a profile and options that outlive it
     CompileOptions compile;
     compile.api = options_.api;
     compile.fuse = fuse;
+    compile.schedule = compiler::Schedule::off;  // fusion alone is judged
     compile.build = false;
     compile.cancel = options_.cancel;
     Result<Bundle> bundle = compile_bundle(graph, profile_, compile);

@@ -19,15 +19,12 @@ namespace {
 // Inputs by position. LSTM alone has the last two.
 enum Input { kX, kW, kR, kBias, kLengths, kHidden0, kCell0, kPeepholes };
 
-struct Directions {
-  std::vector<bool> reverse;  // of each
-};
-
-Directions directions_of(const Context& c) {
+// Whether each direction goes from the end.
+std::vector<bool> directions_of(const Context& c) {
   const std::string direction = c.string_attribute("direction", "forward");
-  if (direction == "forward") return {{false}};
-  if (direction == "reverse") return {{true}};
-  if (direction == "bidirectional") return {{false, true}};
+  if (direction == "forward") return {false};
+  if (direction == "reverse") return {true};
+  if (direction == "bidirectional") return {false, true};
   refuse(fmt::format("direction {} is not known", direction),
          "there are forward, reverse and bidirectional");
 }
@@ -239,7 +236,7 @@ int last_states(Context& c, const Recurrence& r, std::vector<int> states,
 
 void import_recurrence(Context& c, const Cell& cell) {
   Recurrence r = read_extents(c, cell);
-  const std::vector<bool> reverse = directions_of(c).reverse;
+  const std::vector<bool> reverse = directions_of(c);
   const auto directions = static_cast<int64_t>(reverse.size());
   check_shapes(c, cell, r, directions);
   read_lengths(c, r);

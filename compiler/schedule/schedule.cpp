@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 #include "compiler/passes/place.h"
 #include "compiler/schedule/dependencies.h"
 #include "compiler/schedule/list_schedule.h"
 #include "compiler/schedule/synchronise.h"
 #include "simulator/estimate.h"
+#include "simulator/step_spans.h"
 #include "simulator/step_widths.h"
+#include "simulator/unit_range.h"
 
 namespace assay::compiler {
 
@@ -27,7 +30,7 @@ constexpr double kWorthTrying = 0.005;
 
 constexpr size_t kMostLines = 12;  // of steps side by side, for people
 
-// All units, and those halves of them that are whole.
+// Powers of two, as numbers of groups often are, and all units.
 std::vector<int> widths_of(int units) {
   std::vector<int> out = {units};
   for (int w = 1; w < units; w *= 2) out.push_back(w);
@@ -39,39 +42,25 @@ std::string micros(double seconds) { return fmt::format("{:.4g} us", seconds * 1
 
 // Which steps overlap in time on different units.
 std::vector<std::string> side_by_side(const ir::Plan& plan, const simulator::PlanEstimate& e) {
-  struct Span {
-    int step = 0;
-    double begin = 0, end = 0;
-  };
-  std::vector<Span> runs;
-  std::vector<int> position(plan.steps.size(), -1);
-  for (const simulator::Slice& s : e.timeline) {
-    const ir::Command& c = plan.schedule[static_cast<size_t>(s.command)];
-    if (c.kind != ir::Command::Kind::run) continue;
-    int& p = position[static_cast<size_t>(c.step)];
-    if (p < 0) {
-      p = static_cast<int>(runs.size());
-      runs.push_back({c.step, s.begin, s.end});
-    }
-    Span& span = runs[static_cast<size_t>(p)];
-    span = {c.step, std::min(span.begin, s.begin), std::max(span.end, s.end)};
-  }
+  const std::vector<simulator::StepSpan> spans =
+      simulator::step_spans(plan.schedule, plan.steps.size(), e.timeline);
+  std::vector<size_t> order(spans.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](size_t s) { return spans[s].begin; });
   std::vector<std::string> out;
   size_t more = 0;
-  for (size_t i = 0; i < runs.size(); ++i)
-    for (size_t j = i + 1; j < runs.size() && runs[j].begin < runs[i].end; ++j) {
-      const double both = std::min(runs[i].end, runs[j].end) - runs[j].begin;
-      const double shorter = std::min(runs[i].end - runs[i].begin, runs[j].end - runs[j].begin);
-      if (both < shorter / 2) continue;
+  for (size_t i = 0; i < order.size(); ++i)
+    for (size_t j = i + 1; j < order.size(); ++j) {
+      const simulator::StepSpan &first = spans[order[i]], &second = spans[order[j]];
+      if (second.begin >= first.end) break;
+      const double both = std::min(first.end, second.end) - second.begin;
+      if (both < std::min(first.seconds(), second.seconds()) / 2) continue;
       if (out.size() == kMostLines) {
         ++more;
         continue;
       }
-      const auto name = [&](const Span& s) {
-        return ir::display_name(plan.steps[static_cast<size_t>(s.step)]);
-      };
-      out.push_back(
-          fmt::format("{} beside {}: {} at once", name(runs[j]), name(runs[i]), micros(both)));
+      out.push_back(fmt::format("{} beside {}: {} at once", ir::display_name(plan.steps[order[j]]),
+                                ir::display_name(plan.steps[order[i]]), micros(both)));
     }
   if (more > 0) out.push_back(fmt::format("and {} more pairs of steps side by side", more));
   return out;
@@ -85,21 +74,14 @@ bool has_pairs_that_could(const std::vector<std::vector<int>>& dependencies) {
 
 double least_of(const ScheduleBounds& b) { return std::max(b.critical_path, b.work); }
 
-// The chip as a schedule has it: a barrier is one of groups that stay, and a unit has so many.
-model::Machine with_residents(model::Machine m, int resident) {
-  if (resident <= 0) return m;
-  m.launch.value = std::max(1e-12, model::resident_barrier_of(m, m.units * resident));
-  m.resident_groups = std::min<double>(m.resident_groups, resident);
-  return m;
-}
-
 ListProblem problem_of(const ir::Plan& plan, const model::Machine& m) {
+  const model::Machine inside = simulator::with_residents(m, plan.resident);
   ListProblem out;
   out.units = plan.units;
   out.widths = widths_of(plan.units);
-  out.seconds = simulator::step_widths(plan, m, out.widths);
+  out.seconds = simulator::step_widths(plan, inside, out.widths);
   out.dependencies = dependencies_of(plan);
-  out.hand_off = m.launch.value;
+  out.hand_off = inside.launch.value;
   return out;
 }
 
@@ -142,7 +124,7 @@ std::vector<std::vector<ir::Command>> candidates(const ir::Plan& plan, const Lis
 }  // namespace
 
 ScheduleBounds schedule_bounds(const ir::Plan& plan, const model::Machine& m) {
-  return bounds_of(problem_of(plan, with_residents(m, plan.resident)));
+  return bounds_of(problem_of(plan, m));
 }
 
 Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how) {
@@ -158,7 +140,7 @@ Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how) {
   for (const int resident : residents_of(plan, m)) {
     ir::Plan tried = plan;
     tried.resident = resident;
-    const ListProblem problem = problem_of(tried, with_residents(m, resident));
+    const ListProblem problem = problem_of(tried, m);
     const ScheduleBounds bounds = bounds_of(problem);
     if (!tried_any || least_of(bounds) < least_of(out.bounds)) out.bounds = bounds;
     tried_any = true;

@@ -74,7 +74,7 @@ Result<Ready> ready_of(std::span<const Launch> launches, std::span<const LoadedK
     const int signals = c.kind == Kind::signal ? c.last - c.first : 0;
     out.counters[c.counter].each += static_cast<uint32_t>(signals);
   }
-  for (int u = 0; u < units; ++u)
+  for (int u = 0; u < units_of(schedule); ++u)
     out.of_unit.push_back(queue_of(schedule, *calls, u, out.counters));
   return out;
 }
@@ -200,7 +200,7 @@ Result<RunTimes> run_schedule(Pool& pool, std::span<const Launch> launches,
       timelines[u].boundary.assign(repeats * (ready->of_unit[u].commands.size() + 1), 0.0);
   }
   Stop stop;
-  pool.run(pool.size(), [&](int unit) {
+  pool.run(static_cast<int>(timelines.size()), [&](int unit) {
     const auto u = static_cast<size_t>(unit);
     UnitRun(pool, unit, ready->of_unit[u], scratch[u].bytes().data(), options, stop, timelines[u])
         .run();

@@ -39,7 +39,7 @@ Scheduled::Scheduled(Loaded& loaded, Buffer table, Buffer state, Buffer times)
 
 Scheduled::Table Scheduled::table_of(std::span<const Launch> launches,
                                      std::span<const ir::Command> schedule) const {
-  const int units = session_.units;
+  const int units = units_of(schedule);
   Table out;
   out.words.resize(static_cast<size_t>(units) + 1);
   std::vector<cl_long> launch_rows;
@@ -98,7 +98,7 @@ Scheduled::Table Scheduled::table_of(std::span<const Launch> launches,
 // `stamps`: of each unit, when it was claimed and when each of its rows was over.
 Diags Scheduled::run_repeats(const Table& table, cl_kernel kernel, size_t scratch, cl_uint repeats,
                              std::vector<cl_ulong>& stamps) {
-  const auto units = static_cast<cl_uint>(session_.units);
+  const auto units = static_cast<cl_uint>(table.commands.size());
   const auto each = static_cast<cl_uint>(1 + table.most_rows * repeats);
   const std::vector<cl_uint> fresh(kStateStride * (2 * units + table.counters + 1));
   if (Diags failed = upload(session_, state_, fresh.data(), fresh.size() * sizeof(cl_uint));

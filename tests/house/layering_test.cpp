@@ -66,7 +66,7 @@ const std::vector<Row>& house() {
           "streams.h",     "tlb.h",       "traffic.h"}},
         {"simulator",
          base + Words{"lower", "model"},
-         {"estimate.h", "range.h", "read_from.h", "step_widths.h"}},
+         {"estimate.h", "range.h", "read_from.h", "step_spans.h", "step_widths.h", "unit_range.h"}},
         {"compiler",
          base + Words{"lower", "model", "simulator"},
          {"compile.h", "library/catalogue.h", "library/factors.h", "library/launches.h",

@@ -7,9 +7,11 @@
 #include <fstream>
 #include <map>
 
+#include "model/machine.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 #include "toolkit/schedule_chart.h"
+#include "toolkit/schedule_limits.h"
 #include "toolkit/simulate.h"
 
 namespace assay::toolkit {
@@ -123,6 +125,22 @@ TEST(Simulate, SchedulesKeepToTheChip) {
   const Result<Simulation> s = simulate(path, *profile, {});
   ASSERT_FALSE(s.ok());
   EXPECT_THAT(render(s.diags()), HasSubstr("no `resident`"));
+  ir::Plan plan = example("side-by-side");
+  const Result<hwdesc::Target> target = target_of(*profile, "");
+  ASSERT_TRUE(target.ok());
+  model::Machine m = *model::prepare(*target);
+  const int most = simulator::most_resident(plan, m);
+  ASSERT_GT(most, 0);
+  plan.resident = most;
+  EXPECT_EQ(render(unschedulable(plan, m, "plan.yaml")), "");
+  plan.resident = most + 1;
+  const std::string many = render(unschedulable(plan, m, "plan.yaml"));
+  EXPECT_THAT(many, HasSubstr("groups on a unit at once, and " + std::to_string(most) + " fit"));
+  EXPECT_THAT(many, HasSubstr("threads in left product"));
+  plan.resident = 1;
+  m.resident_barriers.clear();
+  EXPECT_THAT(render(unschedulable(plan, m, "plan.yaml")),
+              HasSubstr("does not say what a barrier takes"));
 }
 
 }  // namespace

@@ -206,4 +206,25 @@ inline void expect_near(const std::vector<double>& got, const std::vector<double
     ASSERT_NEAR(got[i], want[i], tolerance * (1 + std::abs(want[i]))) << "at " << i;
 }
 
+inline void add_flag(ModelBuilder& m, const char* name, bool value) {
+  m.constant<char>(name, {}, onnx::TensorProto::BOOL, {static_cast<char>(value)});
+}
+
+// Models with up to three bits flipped: what is read of them verifies. Returns how many are read.
+inline int accepted_with_flipped_bits(const std::string& whole, int rounds, unsigned seed) {
+  std::mt19937 random(seed);
+  int accepted = 0;
+  for (int i = 0; i < rounds; ++i) {
+    std::string bytes = whole;
+    for (int k = 0; k < 1 + i % 3; ++k)
+      bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    const Result<ir::Graph> g = import_onnx(std::as_bytes(std::span(bytes)), "flipped.onnx");
+    accepted += g.ok() ? 1 : 0;
+    if (g.ok()) {
+      EXPECT_EQ(render(ir::verify(*g)), "");
+    }
+  }
+  return accepted;
+}
+
 }  // namespace assay::import
