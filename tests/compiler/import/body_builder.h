@@ -8,21 +8,27 @@ namespace assay::import {
 using Values = std::vector<double>;
 using Words = std::vector<std::string>;
 
+// A node of a function, body or branch, named after its first output.
+template <class Nodes>
+NodeBuilder add(Nodes& of, const char* op_type, const Words& from, const Words& to) {
+  onnx::NodeProto* n = of.add_node();
+  n->set_op_type(op_type);
+  n->set_name("make_" + to[0]);
+  for (const std::string& name : from) n->add_input(name);
+  for (const std::string& name : to) n->add_output(name);
+  return NodeBuilder(n);
+}
+
 // A graph of a body or branch. Inputs and outputs have names only, as the importer needs no more.
 class Body {
  public:
   explicit Body(const Words& inputs) {
     for (const std::string& name : inputs) graph.add_input()->set_name(name);
   }
-  inline NodeBuilder add(const char* op_type, const Words& from, const Words& to) {
-    onnx::NodeProto* n = graph.add_node();
-    n->set_op_type(op_type);
-    n->set_name("make_" + to[0]);
-    for (const std::string& name : from) n->add_input(name);
-    for (const std::string& name : to) n->add_output(name);
-    return NodeBuilder(n);
+  NodeBuilder add(const char* op_type, const Words& from, const Words& to) {
+    return import::add(graph, op_type, from, to);
   }
-  inline Body& weights(const char* name, const Shape& shape, const Floats& values) {
+  Body& weights(const char* name, const Shape& shape, const Floats& values) {
     onnx::TensorProto* t = graph.add_initializer();
     t->set_name(name);
     t->set_data_type(onnx::TensorProto::FLOAT);
@@ -30,14 +36,14 @@ class Body {
     t->set_raw_data(values.data(), values.size() * sizeof(float));
     return *this;
   }
-  inline Body& integer(const char* name, int64_t value) {
+  Body& integer(const char* name, int64_t value) {
     onnx::TensorProto* t = graph.add_initializer();
     t->set_name(name);
     t->set_data_type(onnx::TensorProto::INT64);
     t->add_int64_data(value);
     return *this;
   }
-  inline Body& output(const char* name) {
+  Body& output(const char* name) {
     graph.add_output()->set_name(name);
     return *this;
   }

@@ -1,5 +1,5 @@
 // Nodes in any order, model-local functions, branches of an If.
-#include "tests/compiler/import/model_builder.h"
+#include "tests/compiler/import/body_builder.h"
 
 namespace assay::import {
 namespace {
@@ -11,20 +11,7 @@ std::string faults(const ModelBuilder& m) {
   return g.ok() ? "" : render(g.diags());
 }
 
-using Names = std::vector<std::string>;
-
-// A node of a function or branch, named after its output.
-template <class Body>
-NodeBuilder add(Body& body, const char* op_type, const Names& from, const Names& to) {
-  onnx::NodeProto* n = body.add_node();
-  n->set_op_type(op_type);
-  n->set_name("make_" + to[0]);
-  for (const std::string& name : from) n->add_input(name);
-  for (const std::string& name : to) n->add_output(name);
-  return NodeBuilder(n);
-}
-
-onnx::FunctionProto* function(ModelBuilder& m, const char* name, const Names& from, const Names& to,
+onnx::FunctionProto* function(ModelBuilder& m, const char* name, const Words& from, const Words& to,
                               int64_t opset = 13) {
   onnx::FunctionProto* f = m.model.add_functions();
   f->set_domain("local");
@@ -81,9 +68,9 @@ TEST(ImportOrder, OrderedNodesStayWhereTheyAre) {
   m.node("Sum", {"c", "a", "b"}, {"y"});
   const Result<ir::Graph> g = m.import();
   ASSERT_TRUE(g.ok()) << render(g.diags());
-  Names names;
+  Words names;
   for (const ir::Node& n : g->nodes) names.push_back(n.name);
-  EXPECT_EQ(names, (Names{"make_b", "make_a", "make_c", "make_y"}));
+  EXPECT_EQ(names, (Words{"make_b", "make_a", "make_c", "make_y"}));
 }
 
 TEST(ImportFunctions, NestedWithParametersAndDefaults) {
@@ -172,7 +159,7 @@ TEST(ImportFunctions, DeepOnesAreLimited) {
 }
 
 // A branch whose only output is `to`.
-onnx::GraphProto branch(const char* op_type, const Names& from, const char* to) {
+onnx::GraphProto branch(const char* op_type, const Words& from, const char* to) {
   onnx::GraphProto g;
   add(g, op_type, from, {to});
   g.add_output()->set_name(to);
