@@ -83,10 +83,10 @@ std::unique_ptr<Ours> Ours::make(const std::string& api, const std::string& oper
   for (const ir::Step& s : plan.steps) {
     runtime::Launch launch;
     launch.kernel = s.program;
-    for (int t : s.arguments) {
-      const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
-      launch.arguments.push_back(
-          {tensor.kind == ir::TensorKind::constant ? *weights : *arena, tensor.offset});
+    for (size_t i = 0; i < s.arguments.size(); ++i) {
+      const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(s.arguments[i])];
+      launch.arguments.push_back({tensor.kind == ir::TensorKind::constant ? *weights : *arena,
+                                  ir::bytes_of_argument(plan, s, i).first});
     }
     out->launches_.push_back(std::move(launch));
   }

@@ -12,6 +12,7 @@
 #include "compiler/passes/canonicalise.h"
 #include "compiler/passes/channels_last.h"
 #include "compiler/passes/choose_layouts.h"
+#include "compiler/passes/cut_sequences.h"
 #include "compiler/passes/fold.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/join_statistics.h"
@@ -98,11 +99,22 @@ BlockCounts block_counts(const model::Machine& m) {
   };
 }
 
+// Of what a recurrence feeds (cut_sequences.h).
+struct Sequences {
+  int pieces = 1;
+  bool found = false;
+
+  LaidOut cut(LaidOut laid) {
+    found = has_sequences(laid);
+    return cut_sequences(std::move(laid), pieces);
+  }
+};
+
 // The compiler: its passes in order. `out` is null where the tile-graphs alone are wanted.
 // `planned`: compares plans of parts; null: no pass asks for it.
 Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Machine& m,
-                 const Options& options, const FasterGraph* planned, TileGraphs& graphs,
-                 Compiled* out) {
+                 const Options& options, const FasterGraph* planned, Sequences& sequences,
+                 TileGraphs& graphs, Compiled* out) {
   const bool free_io = free_layouts(graph);
   RewriteCost cost(target, m, options.each);
   const Gains gains{cost, kResultsPerLane * m.units * m.native_width};
@@ -134,10 +146,10 @@ Diags run_passes(ir::Graph graph, const hwdesc::Target& target, const model::Mac
         std::move(laid), m.native_width,
         [&](const LaidOut& now, const LaidOut& then) { return gains.pack(now, then); });
     laid.graph = split_reductions(laid.graph, m.native_width, true);
-    laid = gains.with_sums_split(with_row_major_tensors(std::move(laid)));
+    laid = gains.with_sums_split(sequences.cut(with_row_major_tensors(std::move(laid))));
   } else {
     laid = unblock_narrow_images(std::move(laid), m.native_width, faster);
-    laid = move_channels_last(std::move(laid), m.native_width, faster);
+    laid = sequences.cut(move_channels_last(std::move(laid), m.native_width, faster));
   }
 
   // Form tile-graphs (epilogues join their reduction), construct, place, schedule.
@@ -208,7 +220,8 @@ class PlannedParts {  // invariant: refers to a target and a machine that outliv
     if (!fresh) return known->second;
     TileGraphs graphs;
     Compiled out;
-    if (run_passes(part, target_, machine_, options_, nullptr, graphs, &out).empty())
+    Sequences whole;
+    if (run_passes(part, target_, machine_, options_, nullptr, whole, graphs, &out).empty())
       known->second = simulator::simulate(out.plan, machine_).total.seconds;
     return known->second;
   }
@@ -262,13 +275,15 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
                          const Options& options) {
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine.ok()) return machine.diags();
+  Sequences sequences;
   const auto plan_of = [&](const ir::Graph& g, const Options& o) -> Result<Compiled> {
     TileGraphs graphs;
     Compiled out;
     PlannedParts parts(target, *machine, o);
     const FasterGraph faster = parts.faster();
     const FasterGraph* planned = o.fuse == Fuse::all ? &faster : nullptr;
-    if (Diags diags = run_passes(g, target, *machine, o, planned, graphs, &out); !diags.empty())
+    if (Diags diags = run_passes(g, target, *machine, o, planned, sequences, graphs, &out);
+        !diags.empty())
       return diags;
     return out;
   };
@@ -276,10 +291,21 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
   if (!out) return out;
   const bool fits =
       !options.memory || out->plan.arena_bytes + out->plan.weights_bytes <= *options.memory;
-  if (!fits)
+  if (!fits) {
+    sequences.pieces = 1;
     out = streamed(graph, target, *machine, options, plan_of);
-  else
+  } else {
     out->scheduled = scheduled(out->plan, target, *machine, options.schedule);
+    while (options.schedule != Schedule::off && sequences.found && out->scheduled.why_not.empty()) {
+      sequences.pieces *= 2;
+      Result<Compiled> next = plan_of(graph, options);
+      if (!next) return next;
+      next->scheduled = scheduled(next->plan, target, *machine, options.schedule);
+      if (next->scheduled.seconds >= out->scheduled.seconds) break;
+      next->scheduled.in_turn = out->scheduled.in_turn;
+      out = std::move(next);
+    }
+  }
   if (out) put_estimates(*out, *machine);
   return out;
 }
@@ -290,7 +316,8 @@ Result<TileGraphs> tile_graphs_of(const ir::Graph& graph, const hwdesc::Target& 
   TileGraphs out;
   Options options;
   options.fuse = Fuse::elementwise;
-  if (Diags diags = run_passes(graph, target, *machine, options, nullptr, out, nullptr);
+  Sequences whole;
+  if (Diags diags = run_passes(graph, target, *machine, options, nullptr, whole, out, nullptr);
       !diags.empty())
     return diags;
   return out;

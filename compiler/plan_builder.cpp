@@ -18,9 +18,16 @@ void PlanBuilder::add_step(const Chosen& chosen) {
   step.name = chosen.name;
   step.label = chosen.label;
   step.program = program_id(chosen.program);
-  for (int t : ir::arguments_of(chosen.program))
-    step.arguments.push_back(tensor_id(chosen.tensors[static_cast<size_t>(t)],
-                                       chosen.program.layouts[static_cast<size_t>(t)]));
+  bool parts = false;
+  for (int t : ir::arguments_of(chosen.program)) {
+    const int id = chosen.tensors[static_cast<size_t>(t)];
+    step.arguments.push_back(tensor_id(id, chosen.program.layouts[static_cast<size_t>(t)]));
+    const Stored& stored = graphs_.storage[static_cast<size_t>(id)];
+    step.begins.push_back(stored.begin);
+    parts =
+        parts || stored.elements != graphs_.storage[static_cast<size_t>(stored.tensor)].elements;
+  }
+  if (!parts) step.begins.clear();
   plan_.steps.push_back(std::move(step));
 }
 
@@ -39,7 +46,7 @@ int PlanBuilder::program_id(const ir::Program& program) {
 // bytes.
 int PlanBuilder::tensor_id(int t, const ir::Layout& wanted) {
   const LaidOut& laid = graphs_.laid;
-  const int owner = graphs_.storage[static_cast<size_t>(t)];
+  const int owner = graphs_.storage[static_cast<size_t>(t)].tensor;
   const bool own = owner == t;
   t = owner;
   const ir::Tensor& source = laid.graph.tensors[static_cast<size_t>(t)];

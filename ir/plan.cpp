@@ -40,11 +40,25 @@ struct PlanVerifier {
            physical_elements(t.layout, t.shape) == elements(wanted);
   }
 
+  // What the program lays out lies inside the tensor's storage. What padding holds is no part's.
+  static bool is_part(const PlanTensor& t, int64_t begin, const Program& program, size_t w) {
+    const Layout& wanted = program.layouts[w];
+    const int64_t all = physical_elements(t.layout, t.shape),
+                  part = physical_elements(wanted, program.graph.tensors[w].shape);
+    return !is_padded(t.layout) && !is_padded(wanted) && begin >= 0 && part <= all &&
+           begin <= all - part && begin * bytes_of(t.dtype) % kPartAlignment == 0;
+  }
+
   void check_arguments(const Step& s, const Program& program) {
     const std::vector<int> wanted = arguments_of(program);
     if (wanted.size() != s.arguments.size()) {
       fail("step " + s.name + " has " + std::to_string(s.arguments.size()) +
            " arguments, its program takes " + std::to_string(wanted.size()));
+      return;
+    }
+    if (!s.begins.empty() && s.begins.size() != wanted.size()) {
+      fail("step " + s.name + " has " + std::to_string(s.begins.size()) + " begins for its " +
+           std::to_string(wanted.size()) + " arguments");
       return;
     }
     for (size_t i = 0; i < wanted.size(); ++i) {
@@ -56,9 +70,19 @@ struct PlanVerifier {
       if (t.host) fail("step " + s.name + ": tensor " + t.name + " lies in host memory");
       const auto w = static_cast<size_t>(wanted[i]);
       const bool same = t.shape == program.graph.tensors[w].shape && t.layout == program.layouts[w];
-      if (t.dtype != program.graph.tensors[w].dtype || !(same || reshaped(t, program, w)))
+      const int64_t begin = s.begins.empty() ? 0 : s.begins[i];
+      const bool whole = begin == 0 && (same || reshaped(t, program, w));
+      if (t.dtype == program.graph.tensors[w].dtype && whole) continue;
+      if (!s.begins.empty() && t.dtype == program.graph.tensors[w].dtype) {
+        if (!is_part(t, begin, program, w))
+          fail("step " + s.name + ": what its program expects is no part of tensor " + t.name +
+               " from element " + std::to_string(begin) +
+               ": it must lie inside, begin at a multiple of " + std::to_string(kPartAlignment) +
+               " bytes, and neither may have padding");
+      } else {
         fail("step " + s.name + ": tensor " + t.name +
              " does not have the shape and layout its program expects");
+      }
     }
   }
 };
@@ -72,6 +96,16 @@ std::span<const int> written_by(const Plan& p, const Step& s) {
 
 std::span<const int> read_by(const Plan& p, const Step& s) {
   return std::span(s.arguments).first(s.arguments.size() - written_by(p, s).size());
+}
+
+std::pair<int64_t, int64_t> bytes_of_argument(const Plan& p, const Step& s, size_t argument) {
+  const PlanTensor& t = p.tensors[static_cast<size_t>(s.arguments[argument])];
+  if (s.begins.empty()) return {t.offset, t.offset + t.bytes};
+  const Program& program = p.programs[static_cast<size_t>(s.program)];
+  const auto w = static_cast<size_t>(arguments_of(program)[argument]);
+  const int64_t width = bytes_of(t.dtype), begin = t.offset + s.begins[argument] * width;
+  return {begin,
+          begin + width * physical_elements(program.layouts[w], program.graph.tensors[w].shape)};
 }
 
 Diags verify(const Plan& p) {

@@ -18,6 +18,9 @@
 
 namespace assay::ir {
 
+// Parts of tensors begin at multiples of so many bytes, as tensors do: kernels load vectors.
+inline constexpr int64_t kPartAlignment = 64;
+
 enum class TensorKind { input, output, constant, temporary };
 
 // Offsets are bytes: constants inside the weights file, all others inside one arena.
@@ -45,6 +48,9 @@ struct Step {
   std::vector<int> arguments;  // plan tensors, in the order of arguments_of(program); in another
                                // shape where both are row-major and have as many elements
   std::string label = {};      // what it computes, for tables: label.h; empty: the name is shown
+  // Of each argument, the element of its tensor's storage where it begins; it goes on from there as
+  // the program lays it out. Empty: each is a whole tensor.
+  std::vector<int64_t> begins = {};
   bool operator==(const Step&) const = default;
 };
 
@@ -87,6 +93,8 @@ struct Plan {
 // plan verifies.
 std::span<const int> written_by(const Plan& p, const Step& s);
 std::span<const int> read_by(const Plan& p, const Step& s);
+// Bytes [first, second) of an argument in the arena; of a constant, in the weights file.
+std::pair<int64_t, int64_t> bytes_of_argument(const Plan& p, const Step& s, size_t argument);
 
 // Transfers before step `step`, as a range of positions [first, second).
 std::pair<size_t, size_t> transfers_before(const Plan& p, size_t step);

@@ -111,8 +111,8 @@ class ScheduleVerifier {  // invariant: refers to a plan that outlives it
       for (size_t a = 0; a < step.arguments.size(); ++a) {
         const PlanTensor& t = plan_.tensors[at(step.arguments[a])];
         if (t.kind == TensorKind::constant || t.bytes == 0) continue;
-        now.push_back(
-            {s, static_cast<int>(a), step.arguments[a], t.offset, t.offset + t.bytes, a >= reads});
+        const auto [begin, end] = bytes_of_argument(plan_, step, a);
+        now.push_back({s, static_cast<int>(a), step.arguments[a], begin, end, a >= reads});
       }
       for (const Access& a : now) meet(a, live);
       live.insert(live.end(), now.begin(), now.end());
@@ -140,7 +140,7 @@ class ScheduleVerifier {  // invariant: refers to a plan that outlives it
   // Is there a pair of units that touch the same elements, of which one is not over before the
   // other begins?
   bool conflict(const Access& old, const Access& now) {
-    const bool same = old.tensor == now.tensor &&
+    const bool same = old.tensor == now.tensor && old.begin == now.begin &&
                       shape_of(old.step, old.argument) == shape_of(now.step, now.argument);
     for (const int a : runs_[at(old.step)])
       for (const int b : runs_[at(now.step)]) {

@@ -14,6 +14,7 @@
 //     - name: conv ...                            # text_program.h
 //   steps:
 //     - {name: conv1, label: "conv 64x112x112 7x7 (conv1)", program: 0, arguments: [0, 1, 2]}
+//     - {name: row, program: 1, arguments: [2, 3], begins: [4096, 0]}  # from element 4096 on
 //   resident: 2                                     # of a GPU: all in one launch
 //   schedule:                                       # text_schedule.h
 //     - {run: 0}
@@ -69,8 +70,10 @@ std::string spell_transfer(const Transfer& t) {
 
 std::string spell_step(const Step& s) {
   const std::string label = s.label.empty() ? "" : fmt::format(", label: {}", quote(s.label));
-  return fmt::format("{{name: {}{}, program: {}, arguments: [{}]}}", quote(s.name), label,
-                     s.program, fmt::join(s.arguments, ", "));
+  const std::string begins =
+      s.begins.empty() ? "" : fmt::format(", begins: [{}]", fmt::join(s.begins, ", "));
+  return fmt::format("{{name: {}{}, program: {}, arguments: [{}]{}}}", quote(s.name), label,
+                     s.program, fmt::join(s.arguments, ", "), begins);
 }
 
 class PlanReader {
@@ -185,7 +188,7 @@ class PlanReader {
   }
 
   void read_step(const yaml::Node& node) {
-    if (!r_.is_map(node, "a step", {"name", "label", "program", "arguments"})) return;
+    if (!r_.is_map(node, "a step", {"name", "label", "program", "arguments", "begins"})) return;
     Step s;
     s.name = r_.text_or(node, "name", "");
     s.label = r_.text_or(node, "label", "");
@@ -195,6 +198,9 @@ class PlanReader {
       s.program = static_cast<int>(r_.integer_or(node, "program", 0, programs - 1, -1));
     for (const yaml::Node& a : items(node, "arguments"))
       s.arguments.push_back(static_cast<int>(r_.integer(a, 0, tensors - 1).value_or(0)));
+    if (const yaml::Node* begins = node.find("begins"); begins && r_.is_list(*begins, "begins"))
+      for (const yaml::Node& b : begins->items)
+        s.begins.push_back(r_.integer(b, 0, kMaxElements).value_or(0));
     p_.steps.push_back(std::move(s));
   }
 

@@ -48,9 +48,12 @@ std::vector<Range> where_of(const ir::Plan& plan, const ir::Step& step) {
   const ir::Program& p = plan.programs[static_cast<size_t>(step.program)];
   std::vector<Range> out(p.graph.tensors.size());
   const std::vector<int> arguments = ir::arguments_of(p);
-  for (size_t i = 0; i < arguments.size(); ++i)
-    out[static_cast<size_t>(arguments[i])] =
-        range_of(plan, plan.tensors[static_cast<size_t>(step.arguments[i])]);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ir::PlanTensor& t = plan.tensors[static_cast<size_t>(step.arguments[i])];
+    const int64_t storage = range_of(plan, t).begin - t.offset;
+    const auto [begin, end] = ir::bytes_of_argument(plan, step, i);
+    out[static_cast<size_t>(arguments[i])] = {storage + begin, storage + end};
+  }
   return out;
 }
 

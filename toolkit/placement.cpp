@@ -23,10 +23,10 @@ std::vector<std::byte> nan_bytes(int64_t bytes) {
 runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Placement& p) {
   runtime::Launch launch;
   launch.kernel = step.program;
-  for (int argument : step.arguments) {
-    const ir::PlanTensor& t = bundle.plan.tensors[static_cast<size_t>(argument)];
-    launch.arguments.push_back(
-        {t.kind == ir::TensorKind::constant ? p.weights : p.arena, t.offset});
+  for (size_t i = 0; i < step.arguments.size(); ++i) {
+    const ir::PlanTensor& t = bundle.plan.tensors[static_cast<size_t>(step.arguments[i])];
+    launch.arguments.push_back({t.kind == ir::TensorKind::constant ? p.weights : p.arena,
+                                ir::bytes_of_argument(bundle.plan, step, i).first});
   }
   return launch;
 }

@@ -102,10 +102,18 @@ Result<Placement> placed(const Bundle& bundle, const RunOptions& options) {
 Result<Verdict> check_step(const Bundle& bundle, const Placement& placement, size_t step,
                            const CancelToken* cancel) {
   const ir::Step& s = bundle.plan.steps[step];
-  const auto tensor = [&](size_t argument) -> const ir::PlanTensor& {
-    return bundle.plan.tensors[static_cast<size_t>(s.arguments[argument])];
+  const ir::Program& program = bundle.plan.programs[static_cast<size_t>(s.program)];
+  const std::vector<int> wanted = ir::arguments_of(program);
+  const auto tensor = [&](size_t argument) {
+    ir::PlanTensor t = bundle.plan.tensors[static_cast<size_t>(s.arguments[argument])];
+    if (s.begins.empty()) return t;
+    const auto w = static_cast<size_t>(wanted[argument]);
+    t.offset = ir::bytes_of_argument(bundle.plan, s, argument).first;
+    t.shape = program.graph.tensors[w].shape;
+    t.layout = program.layouts[w];
+    return t;
   };
-  const ir::Graph graph = open_graph(bundle.plan.programs[static_cast<size_t>(s.program)]);
+  const ir::Graph graph = open_graph(program);
   Values inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i)
     inputs.push_back(read_tensor(placement, tensor(i)));

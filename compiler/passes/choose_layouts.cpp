@@ -164,13 +164,24 @@ LaidOut with_row_major_tensors(LaidOut laid) {
   return laid;
 }
 
-LaidOut single_node(const LaidOut& laid, const ir::Node& n) {
+LaidOut single_node(const ir::Graph& g, std::span<const ir::Layout> layouts, const ir::Node& n) {
   LaidOut out;
-  out.graph.name = laid.graph.name;
-  out.graph.tensors = laid.graph.tensors;
-  out.graph.nodes = {n};
-  out.graph.outputs = {n.output};
-  out.layouts = laid.layouts;
+  out.graph.name = g.name;
+  std::map<int, int> to;
+  const auto own = [&](int tensor) {
+    const auto [known, fresh] = to.emplace(tensor, static_cast<int>(to.size()));
+    if (!fresh) return known->second;
+    out.graph.tensors.push_back(g.tensors[static_cast<size_t>(tensor)]);
+    if (static_cast<size_t>(tensor) < layouts.size())
+      out.layouts.push_back(layouts[static_cast<size_t>(tensor)]);
+    else
+      out.layouts.push_back(ir::row_major(static_cast<int>(out.graph.tensors.back().shape.size())));
+    return known->second;
+  };
+  ir::Node& node = out.graph.nodes.emplace_back(n);
+  for (ir::Read& r : node.reads) r.tensor = own(r.tensor);
+  node.output = own(node.output);
+  out.graph.outputs = {node.output};
   return out;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "ir/graph.h"
@@ -34,8 +35,9 @@ void add_padding(const ir::Graph& g, int tensor, ir::Layout& layout);
 // `laid` after nodes were added: new tensors are row-major.
 LaidOut with_row_major_tensors(LaidOut laid);
 
-// A graph of this node only, without the values of constants, to estimate it by itself.
-LaidOut single_node(const LaidOut& laid, const ir::Node& n);
+// A graph of this node of `g` and its tensors, without the values of constants, to estimate it by
+// itself. Tensors behind `layouts` are row-major.
+LaidOut single_node(const ir::Graph& g, std::span<const ir::Layout> layouts, const ir::Node& n);
 
 // Is `then` estimated faster than `now`? Both compute the same.
 using Faster = std::function<bool(const LaidOut& now, const LaidOut& then)>;

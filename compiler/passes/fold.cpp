@@ -214,26 +214,4 @@ ir::Graph fold(ir::Graph g) {
   return g;
 }
 
-std::vector<int> storage_of(const ir::Graph& g, const std::vector<ir::Layout>& layouts) {
-  std::vector<int> of(g.tensors.size());
-  std::iota(of.begin(), of.end(), 0);
-  const auto plain = [&](int t) {
-    return layouts[static_cast<size_t>(t)] ==
-           ir::row_major(static_cast<int>(shape_of(g, t).size()));
-  };
-  const auto fixed = [&](int t) {
-    return is_output(g, t) || std::find(g.inputs.begin(), g.inputs.end(), t) != g.inputs.end() ||
-           g.tensors[static_cast<size_t>(t)].constant >= 0;
-  };
-  for (const ir::Node& n : g.nodes) {
-    if (!is_reshape(g, n) || !plain(n.output) || !plain(n.reads[0].tensor)) continue;
-    const int from = of[static_cast<size_t>(n.reads[0].tensor)];
-    if (!fixed(n.output))
-      of[static_cast<size_t>(n.output)] = from;
-    else if (!fixed(from))
-      std::replace(of.begin(), of.end(), from, n.output);
-  }
-  return of;
-}
-
 }  // namespace assay::compiler

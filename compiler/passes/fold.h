@@ -18,9 +18,4 @@ namespace assay::compiler {
 
 ir::Graph fold(ir::Graph g);
 
-// Per tensor, the tensor in whose storage it lies: itself, or the operand of a reshape between
-// row-major tensors, which costs no step. An output of the graph keeps its own storage, so its
-// producer writes there. A reshape from an input or output to an output stays a step.
-std::vector<int> storage_of(const ir::Graph& g, const std::vector<ir::Layout>& layouts);
-
 }  // namespace assay::compiler

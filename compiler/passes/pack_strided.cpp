@@ -99,11 +99,11 @@ LaidOut pack_strided_reads(LaidOut laid, int width, const Faster& faster) {
   Copies known;
   for (ir::Node& n : nodes) {
     if (is_product(n) && has_short_rows(laid.graph, n, width)) {
-      const LaidOut now = single_node(laid, n);
+      const LaidOut now = single_node(laid.graph, laid.layouts, n);
       LaidOut then = now;
       then.graph.nodes.clear();
       Copies none;
-      const bool strided = add_packed(then.graph, n, none);
+      const bool strided = add_packed(then.graph, now.graph.nodes[0], none);
       if (strided && faster(now, with_row_major_tensors(std::move(then)))) {
         add_packed(laid.graph, std::move(n), known);
         continue;

@@ -2,7 +2,7 @@
 // end, and one file for constants.
 //
 // Why: a smaller arena stays in the caches. Best fit by size, largest first.
-// Left alone: views; tensors in one storage are one tensor of the plan (storage_of in fold.h).
+// Left alone: views; tensors in one storage are one tensor of the plan (views.h).
 // Source: greedy by size (Pisarchyk and Lee, 2020).
 #pragma once
 

@@ -186,10 +186,10 @@ bool add_in_parts(ir::Graph& to, const ir::Node& n, double results) {
 
 LaidOut split_long_sums(LaidOut laid, double results, const Faster& faster) {
   for (const ir::Node& n : std::exchange(laid.graph.nodes, {})) {
-    const LaidOut now = single_node(laid, n);
+    const LaidOut now = single_node(laid.graph, laid.layouts, n);
     LaidOut then = now;
     then.graph.nodes.clear();
-    const bool splits = add_in_parts(then.graph, n, results);
+    const bool splits = add_in_parts(then.graph, now.graph.nodes[0], results);
     if (splits && faster(now, with_row_major_tensors(std::move(then))))
       add_in_parts(laid.graph, n, results);
     else
@@ -286,23 +286,23 @@ ir::Graph split_reductions(const ir::Graph& g, int width, bool ragged, const Fas
   out.nodes.clear();
   for (const ir::Node& n : g.nodes) {
     const int axis = row_axis(g, n, width, ragged);
-    const auto add = [&](ir::Graph& to) {
+    const auto add = [&](ir::Graph& to, const ir::Node& node) {
       if (axis < 0)
-        to.nodes.push_back(n);
+        to.nodes.push_back(node);
       else
-        (ragged ? add_in_lanes : add_with_rest)(to, n, axis, width);
+        (ragged ? add_in_lanes : add_with_rest)(to, node, axis, width);
     };
     if (axis >= 0 && faster && reuses_operands(g, n)) {  // it has other good lanes
-      const LaidOut now = with_row_major_tensors(single_node({out, {}}, n));
+      const LaidOut now = single_node(out, {}, n);
       LaidOut then = now;
       then.graph.nodes.clear();
-      add(then.graph);
+      add(then.graph, now.graph.nodes[0]);
       if (!faster(now, with_row_major_tensors(std::move(then)))) {
         out.nodes.push_back(n);
         continue;
       }
     }
-    add(out);
+    add(out, n);
   }
   return out;
 }

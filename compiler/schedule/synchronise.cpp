@@ -96,7 +96,10 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
     for (size_t i = 0; i < one.arguments.size(); ++i)
       for (size_t j = 0; j < two.arguments.size(); ++j) {
         if (one.arguments[i] != two.arguments[j] || (i < one_reads && j < two_reads)) continue;
-        if (shape_of(one, i) != shape_of(two, j)) return true;
+        const auto bytes = ir::bytes_of_argument(plan_, one, i),
+                   others = ir::bytes_of_argument(plan_, two, j);
+        if (bytes.second <= others.first || others.second <= bytes.first) continue;
+        if (bytes.first != others.first || shape_of(one, i) != shape_of(two, j)) return true;
         const ir::Box &first = box(before, x, i), &second = box(s, y, j);
         if (overlap(first, second)) return true;
       }

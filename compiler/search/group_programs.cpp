@@ -46,17 +46,18 @@ GroupPrograms::GroupPrograms(const TileGraphs& graphs, const Programs& programs,
       near_seconds_(graphs.parts.size(), 0) {
   constexpr double kFree = 1e6;
   for (const TileGraph& part : parts_) problems_.push_back(problem_of(graphs.laid, part.chain));
-  std::map<int, std::set<int>> readers;  // by what owns the storage
-  const auto owner = [&](int t) { return graphs.storage[at(t)]; };
+  std::map<int, std::vector<std::pair<Stored, int>>> readers;  // by what owns the storage
   for (int i = 0; i < static_cast<int>(parts_.size()); ++i)
     for (const int t : parts_[at(i)].chain.tensors)
-      if (t != output_of(i)) readers[owner(t)].insert(i);
+      if (const Stored& s = graphs.storage[at(t)]; t != output_of(i))
+        readers[s.tensor].emplace_back(s, i);
   for (int i = 0; i < static_cast<int>(parts_.size()); ++i) {
-    const int made = owner(output_of(i));
-    readers_.push_back(readers[made]);
-    const std::vector<int>& outputs = graphs.laid.graph.outputs;
-    is_output_.push_back(
-        std::any_of(outputs.begin(), outputs.end(), [&](int t) { return owner(t) == made; }));
+    const Stored& made = graphs.storage[at(output_of(i))];
+    std::set<int>& own = readers_.emplace_back();
+    for (const auto& [read, reader] : readers[made.tensor])
+      if (overlap(read, made)) own.insert(reader);
+    is_output_.push_back(std::ranges::any_of(
+        graphs.laid.graph.outputs, [&](int t) { return overlap(graphs.storage[at(t)], made); }));
   }
   for (size_t l = 1; l < near_.levels.size(); ++l) {
     model::Level& level = near_.levels[l];

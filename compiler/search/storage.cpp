@@ -29,7 +29,7 @@ std::vector<int> touched(const ChainGraph& chain) {
 std::vector<int> owners(const TileGraphs& graphs) {
   std::vector<int> out;
   const auto use = [&](int t) {
-    const int owner = graphs.storage[static_cast<size_t>(t)];
+    const int owner = graphs.storage[static_cast<size_t>(t)].tensor;
     if (!contains(out, owner)) out.push_back(owner);
   };
   for (int t : graphs.laid.graph.inputs) use(t);
@@ -68,15 +68,21 @@ std::vector<simulator::Range> ranges_of(const TileGraphs& graphs) {
   for (const TileGraph& part : graphs.parts) {
     ir::Step step;
     for (int t : touched(part.chain))
-      step.arguments.push_back(id.at(graphs.storage[static_cast<size_t>(t)]));
+      step.arguments.push_back(id.at(graphs.storage[static_cast<size_t>(t)].tensor));
     plan.steps.push_back(std::move(step));
   }
   place(plan);
   std::vector<simulator::Range> out(graphs.storage.size());
   for (size_t t = 0; t < out.size(); ++t) {
-    const auto found = id.find(graphs.storage[t]);
+    const Stored& stored = graphs.storage[t];
+    const auto found = id.find(stored.tensor);
     if (found == id.end()) continue;
-    out[t] = simulator::range_of(plan, plan.tensors[static_cast<size_t>(found->second)]);
+    const ir::PlanTensor& whole = plan.tensors[static_cast<size_t>(found->second)];
+    out[t] = simulator::range_of(plan, whole);
+    if (stored == graphs.storage[static_cast<size_t>(stored.tensor)]) continue;
+    const int64_t width = ir::bytes_of(whole.dtype);
+    out[t].begin += stored.begin * width;
+    out[t].end = out[t].begin + stored.elements * width;
   }
   return out;
 }

@@ -42,13 +42,13 @@ struct Tile {  // threads of a group, and elements of a thread
 
 // A thread's columns lie together in runs that one load brings.
 ir::TaskMapping tasks_of(const Tile& t) {
-  using Kind = ir::MappingStep::Kind;
+  using Step = ir::MappingStep::Kind;
   constexpr int kTogether = 4;
   const int together = std::min(t.columns, kTogether);
   ir::TaskMapping out;
-  if (t.columns > together) out.steps.push_back({Kind::repeat, 1, t.columns / together});
-  out.steps.push_back({Kind::spatial, t.threads_m, t.threads_n});
-  out.steps.push_back({Kind::repeat, t.rows, together});
+  if (t.columns > together) out.steps.push_back({Step::repeat, 1, t.columns / together});
+  out.steps.push_back({Step::spatial, t.threads_m, t.threads_n});
+  out.steps.push_back({Step::repeat, t.rows, together});
   return out;
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "compiler/passes/collapse_axes.h"
-#include "compiler/passes/fold.h"
 
 namespace assay::compiler {
 
@@ -16,15 +15,6 @@ Problem problem_of(const LaidOut& laid, const ChainGraph& chain) {
     p.packable.push_back(laid.graph.tensors[static_cast<size_t>(t)].constant >= 0);
   }
   return p;
-}
-
-std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage) {
-  std::vector<bool> out;
-  for (const ir::Node& n : g.nodes)
-    out.push_back(std::any_of(n.reads.begin(), n.reads.end(), [&](const ir::Read& r) {
-      return storage[static_cast<size_t>(r.tensor)] == storage[static_cast<size_t>(n.output)];
-    }));
-  return out;
 }
 
 std::vector<TileGraph> form_tile_graphs(const LaidOut& laid, const std::vector<bool>& free,
@@ -48,8 +38,8 @@ std::vector<TileGraph> form_tile_graphs(const LaidOut& laid, const std::vector<b
 
 TileGraphs form_tile_graphs(LaidOut laid, const model::Machine& m, bool epilogues) {
   TileGraphs out;
-  out.laid = std::move(laid);
-  out.storage = storage_of(out.laid.graph, out.laid.layouts);
+  out.laid = read_slices(std::move(laid));
+  out.storage = storage_of(out.laid);
   out.parts = form_tile_graphs(out.laid, free_nodes(out.laid.graph, out.storage), m, epilogues);
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "compiler/passes/choose_layouts.h"
 #include "compiler/passes/fuse_epilogues.h"
+#include "compiler/passes/views.h"
 #include "compiler/search/construct.h"
 #include "ir/graph.h"
 #include "model/machine.h"
@@ -21,15 +22,12 @@ struct TileGraph {
 
 struct TileGraphs {
   LaidOut laid;                  // the graph after the passes that rewrite it
-  std::vector<int> storage;      // per tensor of it the one in whose storage it lies
+  std::vector<Stored> storage;   // per tensor of it
   std::vector<TileGraph> parts;  // in an order in which they can run
 };
 
 // What construction has to know of a chain of the graph, with the graph's axes.
 Problem problem_of(const LaidOut& laid, const ChainGraph& chain);
-
-// Nodes whose output lies where their operand lies (reshapes): no step computes them.
-std::vector<bool> free_nodes(const ir::Graph& g, const std::vector<int>& storage);
 
 // `free`: as free_nodes. Of a chip whose lanes are threads, neighbouring axes are one. `epilogues`:
 // elementwise nodes join the node before them; else each node is a tile-graph.

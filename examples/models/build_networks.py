@@ -18,6 +18,7 @@ their operators are computed together. Batch 1, f32, weights by counter_rng.
   inception-v3     299 x 299 (Szegedy et al., CVPR'16)
   resnext29        8 groups of 64, 32 x 32 (Xie et al., CVPR'17)
   nasnet-cell-stack  6 normal and 2 reduction cells of NASNet-A, 32 x 32 (Zoph et al., CVPR'18)
+  nasnet-cell      one normal cell of it, 44 filters
   lstm             8 layers of 256 over 100 steps (Hochreiter, Schmidhuber, 1997)
   gru-seq2seq      2 layers of 256 over 30 steps, whose states begin 2 over 20 (Cho et al., 2014)
   moe              8 experts of 1024 on 16 tokens of 512, all of them computed (Jacobs et al., 1991)
@@ -31,6 +32,7 @@ from image_networks import (
     convnext_like,
     efficientnet_b0,
     inception_v3,
+    nasnet_cell,
     nasnet_cell_stack,
     resnext29,
     unet_like,
@@ -139,6 +141,7 @@ NETWORKS = {
     "efficientnet-b0": efficientnet_b0,
     "inception-v3": inception_v3,
     "resnext29": resnext29,
+    "nasnet-cell": nasnet_cell,
     "nasnet-cell-stack": nasnet_cell_stack,
     "lstm": lstm,
     "gru-seq2seq": gru_seq2seq,

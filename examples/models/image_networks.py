@@ -228,6 +228,14 @@ def reduction_cell(n, before, x, f):
     return n.add("Concat", b, c, d, e, axis=1)
 
 
+# The first normal cell of the stack, by itself.
+def nasnet_cell(_):
+    f = 44
+    image = [1, f, 32, 32]
+    n = Net("nasnet-cell", [("before", image), ("x", image)])
+    return n.model(normal_cell(n, "before", "x", f), [1, 6 * f, 32, 32])
+
+
 def nasnet_cell_stack(_):
     f, side, n = 44, 32, Net("nasnet-cell-stack", [("x", [1, 3, 32, 32])])
     x = n.conv("x", 3, 3 * f, 3)

@@ -124,13 +124,15 @@ TEST(NarrowConvolutions, AreNotSlowerThanWideOnes) {
   for (const int64_t filters : {1, 4, 7, 9, 12}) EXPECT_LT(seconds(1, filters), 1.05 * narrow);
 }
 
-// Lanes along channels copy whole vectors of one of the two images.
+// Lanes along channels copy whole vectors of one of the two images. Of both orders
+// one is joined in place.
 TEST(Concat, OfWholeVectorsOfChannelsIsCopiedInVectors) {
   std::mt19937 rng(6);
   Builder b;
   const int x = b.input({1, 16, 6, 10});
   const int left = convolution(b, x, 1, 16, 1, rng), right = convolution(b, x, 1, 16, 1, rng);
-  b.g.outputs = {convolution(b, b.concat(left, right, 1), 1, 16, 1, rng)};
+  b.g.outputs = {convolution(b, b.concat(left, right, 1), 1, 16, 1, rng),
+                 convolution(b, b.concat(right, left, 1), 1, 16, 1, rng)};
   const ir::Plan plan = check(b.g, rng, kLanes);
   int found = 0;
   for (const ir::Step& s : plan.steps) {

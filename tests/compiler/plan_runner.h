@@ -38,10 +38,15 @@ inline Floats random_floats(std::mt19937& rng, int64_t n) {
 struct Memory {
   Floats arena, weights, host = {}, host_weights = {};
 
-  float* at(const ir::PlanTensor& t) {
+  float* at(const ir::PlanTensor& t) { return at(t, t.offset); }
+  float* at(const ir::PlanTensor& t, int64_t offset) {
     Floats& block = t.kind == ir::TensorKind::constant ? (t.host ? host_weights : weights)
                                                        : (t.host ? host : arena);
-    return block.data() + t.offset / int64_t{sizeof(float)};
+    return block.data() + offset / int64_t{sizeof(float)};
+  }
+  float* at(const ir::Plan& plan, const ir::Step& step, size_t argument) {
+    return at(plan.tensors[static_cast<size_t>(step.arguments[argument])],
+              ir::bytes_of_argument(plan, step, argument).first);
   }
 };
 
@@ -82,15 +87,13 @@ inline void run_step(Memory& m, const compiler::Compiled& c, const ir::Step& ste
   ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
   std::vector<Floats> buffers;
   for (size_t i = 0; i < step.arguments.size(); ++i) {
-    const ir::PlanTensor& t = c.plan.tensors[static_cast<size_t>(step.arguments[i])];
-    const float* from = m.at(t);
+    const float* from = m.at(c.plan, step, i);
     buffers.emplace_back(from, from + kernel->buffers[i].elements);
   }
   const auto ran = codegen::interpret(*kernel, buffers);
   ASSERT_TRUE(ran.ok()) << render(ran.diags());
   for (size_t i = step.arguments.size() - p.graph.outputs.size(); i < buffers.size(); ++i)
-    std::copy(buffers[i].begin(), buffers[i].end(),
-              m.at(c.plan.tensors[static_cast<size_t>(step.arguments[i])]));
+    std::copy(buffers[i].begin(), buffers[i].end(), m.at(c.plan, step, i));
 }
 
 // The outputs of the graph, computed by its plan.

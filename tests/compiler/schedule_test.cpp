@@ -100,14 +100,13 @@ std::vector<Floats> run_scheduled(const compiler::Compiled& c, const ir::Graph& 
     const ir::Kernel& kernel = kernels.at(step.program);
     std::vector<Floats> buffers;
     for (size_t i = 0; i < step.arguments.size(); ++i) {
-      const float* from = m.at(plan.tensors[static_cast<size_t>(step.arguments[i])]);
+      const float* from = m.at(plan, step, i);
       buffers.emplace_back(from, from + kernel.buffers[i].elements);
     }
     const auto ran = codegen::interpret(kernel, buffers, first, last);
     ASSERT_TRUE(ran.ok()) << render(ran.diags());
     for (size_t i = step.arguments.size() - p.graph.outputs.size(); i < buffers.size(); ++i)
-      std::copy(buffers[i].begin(), buffers[i].end(),
-                m.at(plan.tensors[static_cast<size_t>(step.arguments[i])]));
+      std::copy(buffers[i].begin(), buffers[i].end(), m.at(plan, step, i));
   });
   EXPECT_TRUE(ends);
   std::vector<Floats> out;

@@ -105,10 +105,11 @@ class Runner {  // invariant: module_ holds the kernels of all cases, in their o
     std::vector<runtime::Launch> launches;
     for (const ir::Step& step : plan.steps) {
       launches.push_back({first_kernel + step.program, {}, {}});
-      for (int argument : step.arguments) {
-        const ir::PlanTensor& t = plan.tensors[static_cast<size_t>(argument)];
+      for (size_t a = 0; a < step.arguments.size(); ++a) {
+        const ir::PlanTensor& t = plan.tensors[static_cast<size_t>(step.arguments[a])];
         launches.back().arguments.push_back(
-            {t.kind == ir::TensorKind::constant ? b.weights : b.arena, t.offset});
+            {t.kind == ir::TensorKind::constant ? b.weights : b.arena,
+             ir::bytes_of_argument(plan, step, a).first});
       }
     }
     const auto ran = module_->run(launches, {});

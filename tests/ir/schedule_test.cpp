@@ -118,6 +118,24 @@ TEST(ScheduleFaults, StorageIsNotSharedByWhatRunsAtOnce) {
   EXPECT_THAT(faults(plan, at_once), HasSubstr("both write (tensors c1 and c2 share bytes)"));
 }
 
+TEST(ScheduleFaults, PartsOfATensorAreTouchedAtOnce) {
+  Plan plan = chain(true);
+  const std::vector<Command> at_once = {run(0, 0, 1, 0, 4), run(1, 1, 2, 0, 4)};
+  plan.steps[1].arguments = {0, 1, 2};  // both read a and write c1
+  EXPECT_THAT(faults(plan, at_once), HasSubstr("both write (tensor c1)"));
+  const int64_t elements = physical_elements(plan.tensors[2].layout, plan.tensors[2].shape);
+  plan.tensors[2].shape[0] *= 2;
+  plan.tensors[2].bytes *= 2;
+  plan.tensors[2].offset = plan.arena_bytes;
+  plan.arena_bytes += plan.tensors[2].bytes;
+  for (Step& s : plan.steps) s.begins = {0, 0, 0};
+  EXPECT_THAT(faults(plan, at_once), HasSubstr("both write (tensor c1)"));
+  plan.steps[1].begins[2] = elements;
+  EXPECT_EQ(faults(plan, at_once), "");
+  plan.steps[1].begins[2] = elements / 2;
+  EXPECT_THAT(faults(plan, at_once), HasSubstr("both write (tensor c1)"));
+}
+
 TEST(ScheduleText, ComesBack) {
   Plan plan = chain(true);
   plan.schedule = {run(0, 0, 1, 0, 3), run(0, 1, 2, 3, 4), signal(7, 0, 1),

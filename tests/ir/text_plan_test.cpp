@@ -44,6 +44,47 @@ TEST(TextPlan, ComesBack) {
   EXPECT_EQ(hash_of(back.value()), hash_of(plan));
 }
 
+// The same product over halves of the rows, each a part of both tensors.
+Plan plan_of_parts() {
+  Plan plan = small_plan();
+  plan.programs[0].graph = samples::matmul(32, 64, 32);
+  plan.steps = {{"upper", 0, {0, 1, 2}, "", {0, 0, 0}},
+                {"lower", 0, {0, 1, 2}, "", {32 * 32, 0, 32 * 64}}};
+  return plan;
+}
+
+TEST(TextPlan, PartsOfTensorsComeBack) {
+  const Plan plan = plan_of_parts();
+  ASSERT_EQ(render(verify(plan)), "");
+  const std::string text = print_plan(plan);
+  EXPECT_THAT(text, testing::HasSubstr("arguments: [0, 1, 2], begins: [1024, 0, 2048]"));
+  const Result<Plan> back = parse_plan(text, "plan.yaml");
+  ASSERT_TRUE(back.ok()) << render(back.diags()) << text;
+  EXPECT_EQ(back.value(), plan) << text;
+  EXPECT_EQ(bytes_of_argument(plan, plan.steps[1], 2),
+            std::pair(plan.tensors[2].offset + 32 * 64 * 4, plan.tensors[2].offset + 64 * 64 * 4));
+  EXPECT_EQ(bytes_of_argument(small_plan(), small_plan().steps[0], 0),
+            std::pair(int64_t{0}, int64_t{64 * 32 * 4}));
+}
+
+TEST(TextPlan, PartsLieInsideTheirTensors) {
+  const auto fault = [](std::vector<int64_t> begins) {
+    Plan plan = plan_of_parts();
+    plan.steps[1].begins = std::move(begins);
+    return render(verify(plan));
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(fault({32 * 32 + 16, 0, 0}), HasSubstr("no part of tensor a from element 1040"));
+  EXPECT_THAT(fault({8, 0, 0}), HasSubstr("multiple of 64 bytes"));
+  EXPECT_THAT(fault({0, 0, -16}), HasSubstr("no part of tensor c"));
+  EXPECT_THAT(fault({0, 0}), HasSubstr("step lower has 2 begins for its 3 arguments"));
+  EXPECT_THAT(fault({}), HasSubstr("does not have the shape and layout its program expects"));
+  Plan padded = plan_of_parts();
+  padded.tensors[0].layout.pad = {{0, 1}, {0, 0}};
+  padded.tensors[0].bytes += 128;
+  EXPECT_THAT(render(verify(padded)), HasSubstr("neither may have padding"));
+}
+
 // The same product in two strips of rows; b is packed, and uploaded once.
 Plan limited_plan() {
   Plan plan = small_plan();
