@@ -28,7 +28,10 @@ double retained_after(const Level& cache, double missed, double touched, double 
                       double end) {
   double low = cache.capacity.value,
          high = std::max(end, missed);  // bytes of the walk: its misses grow with it
-  for (int i = 0; i < 40; ++i) {
+  // Only the smaller of `touched` and `low` counts, and `low` only grows. Where nothing
+  // was missed it stays the capacity.
+  const int steps = missed > 0 ? 40 : 0;
+  for (int i = 0; i < steps && low < touched; ++i) {
     const double middle = 0.5 * (low + high);
     ((1 - hit_fraction(cache, middle, end)) * middle < missed ? low : high) = middle;
   }

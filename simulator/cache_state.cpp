@@ -59,20 +59,37 @@ void for_each_on(const CacheState& state, const Range& bytes, const UnitPartitio
   }
 }
 
-// Removes some bytes from the entries, since a later entry replaces them.
+CacheState::Entry part_of(CacheState::Entry e, const Range& rest) {
+  e.unit_bytes *= size_of(rest) / size_of(e.range);
+  e.missed *= size_of(rest) / size_of(e.range);
+  e.range = rest;
+  return e;
+}
+
+// Removes some bytes from the entries, since a later entry replaces them. What is left of an entry
+// stays in its place; entries without bytes go.
 void cut(std::vector<CacheState::Entry>& entries, const Range& bytes) {
-  std::vector<CacheState::Entry> out;
-  for (const CacheState::Entry& e : entries) {
-    for (const Range& rest : {overlap(e.range, {e.range.begin, bytes.begin}),
-                              overlap(e.range, {bytes.end, e.range.end})}) {
-      if (size_of(rest) <= 0) continue;
-      out.push_back(e);
-      out.back().range = rest;
-      out.back().unit_bytes *= size_of(rest) / size_of(e.range);
-      out.back().missed *= size_of(rest) / size_of(e.range);
+  std::vector<CacheState::Entry> seconds;  // parts behind the bytes, of entries with two
+  std::vector<size_t> places;
+  size_t keep = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const Range range = entries[i].range;
+    const Range before = overlap(range, {range.begin, bytes.begin}),
+                behind = overlap(range, {bytes.end, range.end});
+    const bool has_two = size_of(before) > 0 && size_of(behind) > 0;
+    if (size_of(before) <= 0 && size_of(behind) <= 0) continue;
+    if (keep != i) entries[keep] = std::move(entries[i]);
+    if (has_two) {
+      seconds.push_back(part_of(entries[keep], behind));
+      places.push_back(keep + 1 + places.size());
     }
+    const Range& rest = size_of(before) > 0 ? before : behind;
+    if (rest != range) entries[keep] = part_of(entries[keep], rest);
+    ++keep;
   }
-  entries = std::move(out);
+  entries.resize(keep);
+  for (size_t i = 0; i < places.size(); ++i)
+    entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(places[i]), seconds[i]);
 }
 
 // The largest private cache.

@@ -1,6 +1,8 @@
 #include "compiler/passes/place.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -71,11 +73,6 @@ bool may_share(const ir::PlanTensor& a, const ir::PlanTensor& b) {
   return a.cleared && b.cleared && a.shape == b.shape && a.layout == b.layout;
 }
 
-struct Placed {
-  Life life;
-  int64_t offset = 0;
-};
-
 // Of a plan with a schedule, `order` says what is over before what begins.
 bool overlap_in_time(const Life& a, const Life& b, const ir::Order* order) {
   if (a.first <= b.last && b.first <= a.last) return true;
@@ -83,40 +80,85 @@ bool overlap_in_time(const Life& a, const Life& b, const ir::Order* order) {
   return a.last < b.first ? !order->before(a.span, b.span) : !order->before(b.span, a.span);
 }
 
-// Zeroed tensors that share storage have exactly the same offset.
-int64_t find_offset(const ir::Plan& plan, const Life& life, const std::vector<Placed>& placed,
-                    const ir::Order* order) {
-  const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(life.tensor)];
-  std::vector<std::pair<int64_t, int64_t>> taken;  // [begin, end)
-  std::vector<int64_t> same;
-  for (const Placed& p : placed) {
-    const ir::PlanTensor& other = plan.tensors[static_cast<size_t>(p.life.tensor)];
-    if (tensor.cleared && may_share(tensor, other)) same.push_back(p.offset);
-    const bool conflict = tensor.cleared || other.cleared || overlap_in_time(life, p.life, order);
-    if (conflict) taken.emplace_back(p.offset, p.offset + p.life.bytes);
+// Tensors on the same bytes, whose times do not overlap: each is over before the next one begins,
+// so that a further one meets one of them only if it meets a neighbour of its own time.
+class Slot {
+ public:
+  // Pre: it meets none of the others; it has bytes.
+  void add(const Life& life) { by_time_.insert(place_of(life), &life); }
+
+  bool meets(const Life& life, const ir::Order* order) const {
+    const auto next = place_of(life);
+    return (next != by_time_.end() && overlap_in_time(life, **next, order)) ||
+           (next != by_time_.begin() && overlap_in_time(life, **std::prev(next), order));
   }
-  for (int64_t offset : same) {
-    const bool free = std::none_of(placed.begin(), placed.end(), [&](const Placed& p) {
-      return p.offset == offset && overlap_in_time(life, p.life, order);
+
+ private:
+  std::vector<const Life*>::const_iterator place_of(const Life& life) const {
+    return std::ranges::lower_bound(by_time_, life.first, {}, &Life::first);
+  }
+
+  std::vector<const Life*> by_time_;
+};
+
+// What has a place in the arena. Why slots: most tensors of a deep model share few places.
+class Arena {  // invariant: refers to a plan, an order and lives that outlive it
+ public:
+  Arena(const ir::Plan& plan, const ir::Order* order) : plan_(plan), order_(order) {}
+
+  // Zeroed tensors that share storage have exactly the same offset.
+  int64_t find_offset(const Life& life) const {
+    const ir::PlanTensor& tensor = tensor_of(life);
+    for (const auto& [zeroed, offset] : cleared_)
+      if (tensor.cleared && may_share(tensor, tensor_of(*zeroed)) && is_free(offset, life))
+        return offset;
+    std::vector<std::pair<int64_t, int64_t>> taken;  // [begin, end)
+    for (const auto& [bytes, slot] : slots_)
+      if (tensor.cleared || slot.meets(life, order_)) taken.push_back(bytes);
+    for (const auto& [zeroed, offset] : cleared_)
+      taken.emplace_back(offset, offset + zeroed->bytes);
+    return best_gap(std::move(taken), life.bytes);
+  }
+
+  void put(const Life& life, int64_t offset) {
+    if (tensor_of(life).cleared)
+      cleared_.emplace_back(&life, offset);
+    else if (life.bytes > 0)
+      slots_[{offset, offset + life.bytes}].add(life);
+    end_ = std::max(end_, offset + life.bytes);
+  }
+
+  int64_t bytes() const { return end_; }
+
+ private:
+  const ir::PlanTensor& tensor_of(const Life& life) const {
+    return plan_.tensors[static_cast<size_t>(life.tensor)];
+  }
+
+  bool is_free(int64_t offset, const Life& life) const {
+    return std::ranges::none_of(cleared_, [&](const std::pair<const Life*, int64_t>& other) {
+      return other.second == offset && overlap_in_time(life, *other.first, order_);
     });
-    if (free) return offset;
   }
-  return best_gap(std::move(taken), life.bytes);
-}
+
+  const ir::Plan& plan_;
+  const ir::Order* order_;
+  std::map<std::pair<int64_t, int64_t>, Slot> slots_;  // by their bytes
+  std::vector<std::pair<const Life*, int64_t>> cleared_;
+  int64_t end_ = 0;
+};
 
 // Largest first. Returns the bytes of the arena.
 int64_t place_lives(ir::Plan& plan, std::vector<Life> lives, const ir::Order* order = nullptr) {
   std::stable_sort(lives.begin(), lives.end(),
                    [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-  std::vector<Placed> placed;
-  int64_t arena = 0;
+  Arena arena(plan, order);
   for (const Life& life : lives) {
-    const int64_t offset = find_offset(plan, life, placed, order);
-    placed.push_back({life, offset});
+    const int64_t offset = arena.find_offset(life);
+    arena.put(life, offset);
     plan.tensors[static_cast<size_t>(life.tensor)].offset = offset;
-    arena = std::max(arena, offset + life.bytes);
   }
-  return arena;
+  return arena.bytes();
 }
 
 void measure(ir::Plan& plan) {

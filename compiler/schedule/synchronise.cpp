@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "ir/touched.h"
 
@@ -26,7 +27,8 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
         assigned_(assigned),
         dependencies_(dependencies),
         runs_(plan.steps.size()),
-        known_(at(plan.units), std::vector<int>(at(plan.units), 0)),
+        clocks_(1, std::vector<int>(at(plan.units), 0)),
+        clock_(at(plan.units), 0),
         position_(at(plan.units), 0) {}
 
   std::vector<Command> commands() {
@@ -50,8 +52,8 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
   };
   struct Run {
     size_t entry = 0;
-    std::vector<int> position;            // per unit of its range: commands before it
-    std::vector<std::vector<int>> known;  // per unit of its range, what it knew
+    std::vector<int> position;  // per unit of its range: commands before it
+    std::vector<int> clock;     // per unit of its range, what it knew
   };
 
   void add(int s) {
@@ -69,7 +71,7 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
     run.entry = entries_.size();
     for (int u = a.first; u < a.last; ++u) {
       run.position.push_back(position_[at(u)]++);
-      run.known.push_back(known_[at(u)]);
+      run.clock.push_back(clock_[at(u)]);
     }
     const auto& program = plan_.programs[at(plan_.steps[at(s)].program)];
     entries_.push_back({{Kind::run, a.first, a.last, s, 0, ir::group_count(program)}});
@@ -77,14 +79,29 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
 
   // Does each unit of `s` know that all is over that it needs of `before`?
   bool is_over(int before, int s) {
-    const Assigned &a = assigned_[at(before)], &b = assigned_[at(s)];
-    const Run& run = runs_[at(before)];
-    for (int y = b.first; y < b.last; ++y)
-      for (int x = a.first; x < a.last; ++x)
-        if (x != y && known_[at(y)][at(x)] <= run.position[at(x - a.first)] &&
-            needs(before, x, s, y))
-          return false;
+    const Assigned& b = assigned_[at(s)];
+    int same = -1;  // a clock that has shown it
+    for (int y = b.first; y < b.last; ++y) {
+      if (clock_[at(y)] == same) continue;
+      const auto [shown, by_all] = is_over_for(before, s, y);
+      if (!shown) return false;
+      if (by_all) same = clock_[at(y)];
+    }
     return true;
+  }
+
+  // Whether unit y knows it, and whether units with the same clock do as well.
+  std::pair<bool, bool> is_over_for(int before, int s, int y) {
+    const Assigned& a = assigned_[at(before)];
+    const Run& run = runs_[at(before)];
+    const std::vector<int>& known = clocks_[at(clock_[at(y)])];
+    bool by_all = true;
+    for (int x = a.first; x < a.last; ++x) {
+      if (known[at(x)] > run.position[at(x - a.first)]) continue;
+      by_all = false;
+      if (x != y && needs(before, x, s, y)) return {false, false};
+    }
+    return {true, by_all};
   }
 
   bool needs(int before, int x, int s, int y) {
@@ -133,7 +150,7 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
   void barrier() {
     entries_.push_back({{Kind::barrier, 0, plan_.units}});
     for (int& p : position_) ++p;
-    for (std::vector<int>& k : known_) k = position_;
+    std::ranges::fill(clock_, new_clock(position_));
   }
 
   void wait(int before, const Assigned& here) {
@@ -141,23 +158,44 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
     Run& run = runs_[at(before)];
     entries_[run.entry].signals = true;
     entries_.push_back({{Kind::wait, here.first, here.last, -1, 0, 0, before, a.last - a.first}});
+    // What the signals tell, once for each clock that units have.
+    std::vector<int> told(position_.size(), 0);
+    int joined = -1;
+    for (int x = a.first; x < a.last; ++x) {
+      const int clock = run.clock[at(x - a.first)];
+      if (clock != std::exchange(joined, clock)) join(told, clocks_[at(clock)]);
+    }
+    for (int x = a.first; x < a.last; ++x)
+      told[at(x)] = std::max(told[at(x)], run.position[at(x - a.first)] + 1);
+    int old = -1;
     for (int y = here.first; y < here.last; ++y) {
-      std::vector<int>& known = known_[at(y)];
-      for (int x = a.first; x < a.last; ++x) {
-        const std::vector<int>& its = run.known[at(x - a.first)];
-        for (size_t u = 0; u < known.size(); ++u) known[u] = std::max(known[u], its[u]);
-        known[at(x)] = std::max(known[at(x)], run.position[at(x - a.first)] + 1);
+      if (clock_[at(y)] != std::exchange(old, clock_[at(y)])) {
+        std::vector<int> known = clocks_[at(old)];
+        join(known, told);
+        new_clock(std::move(known));
       }
+      clock_[at(y)] = static_cast<int>(clocks_.size()) - 1;
       ++position_[at(y)];
     }
+  }
+
+  static void join(std::vector<int>& known, const std::vector<int>& told) {
+    for (size_t u = 0; u < known.size(); ++u) known[u] = std::max(known[u], told[u]);
+  }
+
+  int new_clock(std::vector<int> known) {
+    clocks_.push_back(std::move(known));
+    return static_cast<int>(clocks_.size()) - 1;
   }
 
   const ir::Plan& plan_;
   std::span<const Assigned> assigned_;
   const std::vector<std::vector<int>>& dependencies_;
   std::vector<Run> runs_;
-  std::vector<std::vector<int>> known_;  // per unit: commands of each other that are over
-  std::vector<int> position_;            // per unit: commands so far, signals left out
+  // Per clock and unit, commands that are over. Units that learn the same share a clock.
+  std::vector<std::vector<int>> clocks_;
+  std::vector<int> clock_;     // per unit
+  std::vector<int> position_;  // per unit: commands so far, signals left out
   std::vector<Entry> entries_;
   std::map<int, ir::TouchedBoxes> touched_;
   std::map<std::tuple<int, int, int>, std::vector<ir::Box>> boxes_;
