@@ -144,16 +144,16 @@ Json to_json(const Diags& notes) {
 Json to_json(const compiler::Scheduled& s, bool side_by_side) {
   return {{"side_by_side", side_by_side}, {"predicted_s", s.seconds},
           {"in_turn_s", s.in_turn},       {"critical_path_s", s.bounds.critical_path},
-          {"work_s", s.bounds.work},      {"considered", s.considered},
-          {"why_not", s.why_not}};
+          {"work_s", s.bounds.work},      {"both_s", s.bounds.both},
+          {"considered", s.considered},   {"why_not", s.why_not}};
 }
 
 void print_schedule(const compiler::Scheduled& s) {
   if (!s.why_not.empty()) fmt::print("schedule: {}\n", s.why_not);
   if (s.considered.empty()) return;
-  fmt::print("schedule: at least {} (longest path {}, work {})\n",
-             duration(std::max(s.bounds.critical_path, s.bounds.work)),
-             duration(s.bounds.critical_path), duration(s.bounds.work));
+  fmt::print("schedule: at least {} (longest path {}, work {}, both at once {})\n",
+             duration(s.bounds.least()), duration(s.bounds.critical_path), duration(s.bounds.work),
+             duration(s.bounds.both));
   for (const std::string& line : s.considered) fmt::print("  {}\n", line);
 }
 

@@ -138,7 +138,8 @@ Json to_json(const Simulated& simulated) {
   if (s.schedule)
     out["schedule"] = {{"busy", s.schedule->busy},
                        {"critical_path_s", s.schedule->bounds.critical_path},
-                       {"work_s", s.schedule->bounds.work}};
+                       {"work_s", s.schedule->bounds.work},
+                       {"both_s", s.schedule->bounds.both}};
   return out;
 }
 
@@ -163,12 +164,12 @@ void add(toolkit::Estimate& to, const toolkit::Estimate& e) {
 }
 
 void print_schedule(const toolkit::ScheduleSummary& s, double seconds) {
-  const double least = std::max(s.bounds.critical_path, s.bounds.work);
+  const double least = s.bounds.least();
   fmt::print(
       "steps side by side: units are busy {:.0f} % of the time; no schedule of these "
-      "programs takes less than {} (longest path {}, work {}), {:.0f} % below\n",
+      "programs takes less than {} (longest path {}, work {}, both at once {}), {:.0f} % below\n",
       100 * s.busy, duration(least), duration(s.bounds.critical_path), duration(s.bounds.work),
-      100 * (1 - least / seconds));
+      duration(s.bounds.both), 100 * (1 - least / seconds));
 }
 
 void print_text(const Simulated& simulated, bool explain) {

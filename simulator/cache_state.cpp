@@ -51,8 +51,8 @@ void for_each_on(const CacheState& state, const Range& bytes, const UnitPartitio
       since.unit_bytes += std::exchange(in_run, 0);
       since.missed += std::exchange(missed_in_run, 0);
     }
-    const Range both = overlap(e.range, bytes);
-    if (size_of(both) > 0) f(e, both, since);
+    if (e.range.begin < bytes.end && bytes.begin < e.range.end)
+      if (const Range both = overlap(e.range, bytes); size_of(both) > 0) f(e, both, since);
     since.all += size_of(e.range);
     if (meet(e.touched, mine)) in_run += e.unit_bytes;
     missed_in_run += e.missed;
@@ -66,30 +66,47 @@ CacheState::Entry part_of(CacheState::Entry e, const Range& rest) {
   return e;
 }
 
-// Removes some bytes from the entries, since a later entry replaces them. What is left of an entry
-// stays in its place; entries without bytes go.
-void cut(std::vector<CacheState::Entry>& entries, const Range& bytes) {
+// Removes some bytes from the entries from `first` on, since a later entry replaces them. What is
+// left of an entry stays in its place; entries without bytes go.
+void cut(std::vector<CacheState::Entry>& entries, const Range& bytes, size_t first = 0) {
   std::vector<CacheState::Entry> seconds;  // parts behind the bytes, of entries with two
   std::vector<size_t> places;
-  size_t keep = 0;
-  for (size_t i = 0; i < entries.size(); ++i) {
+  size_t keep = first;
+  for (size_t i = first; i < entries.size(); ++i) {
     const Range range = entries[i].range;
+    const bool apart = range.end <= bytes.begin || bytes.end <= range.begin;
+    if (apart && range.begin < range.end) {
+      if (keep != i) entries[keep] = entries[i];
+      ++keep;
+      continue;
+    }
     const Range before = overlap(range, {range.begin, bytes.begin}),
                 behind = overlap(range, {bytes.end, range.end});
-    const bool has_two = size_of(before) > 0 && size_of(behind) > 0;
     if (size_of(before) <= 0 && size_of(behind) <= 0) continue;
-    if (keep != i) entries[keep] = std::move(entries[i]);
-    if (has_two) {
-      seconds.push_back(part_of(entries[keep], behind));
+    const CacheState::Entry whole = entries[i];
+    if (size_of(before) > 0 && size_of(behind) > 0) {
+      seconds.push_back(part_of(whole, behind));
       places.push_back(keep + 1 + places.size());
     }
-    const Range& rest = size_of(before) > 0 ? before : behind;
-    if (rest != range) entries[keep] = part_of(entries[keep], rest);
-    ++keep;
+    entries[keep++] = part_of(whole, size_of(before) > 0 ? before : behind);
   }
   entries.resize(keep);
   for (size_t i = 0; i < places.size(); ++i)
     entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(places[i]), seconds[i]);
+}
+
+// Puts an entry first, in place of others' bytes. Most replace one entry, and no other moves then
+// but those before it.
+void put_first(std::vector<CacheState::Entry>& entries, const CacheState::Entry& e) {
+  const auto same = std::ranges::find(entries, e.range, &CacheState::Entry::range);
+  if (size_of(e.range) <= 0 || same == entries.end()) {
+    if (size_of(e.range) > 0) cut(entries, e.range);
+    entries.insert(entries.begin(), e);
+    return;
+  }
+  std::move_backward(entries.begin(), same, same + 1);
+  entries.front() = e;
+  cut(entries, e.range, 1);
 }
 
 // The largest private cache.
@@ -265,22 +282,21 @@ CodeMisses code_misses(const CacheState& before, int program, const model::Machi
 void touch_code(CacheState& state, int program, bool several, const model::Machine& m) {
   const Range code = code_of(program);
   const UnitPartition is_shared_by_all = all_units(m);
-  cut(state.recent, code);
-  state.recent.insert(state.recent.begin(), {code,
-                                             static_cast<double>(kCodeBytes),
-                                             is_shared_by_all,
-                                             is_shared_by_all,
-                                             false,
-                                             several,
-                                             0,
-                                             several ? 1.0 : 0.0,
-                                             state.now,
-                                             state.now,
-                                             0,
-                                             1,
-                                             {},
-                                             0,
-                                             ++state.runs});
+  put_first(state.recent, {code,
+                           static_cast<double>(kCodeBytes),
+                           is_shared_by_all,
+                           is_shared_by_all,
+                           false,
+                           several,
+                           0,
+                           several ? 1.0 : 0.0,
+                           state.now,
+                           state.now,
+                           0,
+                           1,
+                           {},
+                           0,
+                           ++state.runs});
 }
 
 void forget(CacheState& state, const Range& bytes) { cut(state.recent, bytes); }
@@ -348,8 +364,7 @@ CacheState after(const ir::Program& p, const Operands& operands, const model::Ma
     // Who reads few of a tensor's lines does not bring in all of it, nor make it recent. A lookup
     // may look there again.
     if (!now.written && !is_looked_up(p, t) && 2 * reached < whole) now.range.end = now.range.begin;
-    if (size_of(now.range) > 0) cut(before.recent, now.range);
-    before.recent.insert(before.recent.begin(), now);
+    put_first(before.recent, now);
   }
   double came = 0;
   for (const CacheState::Entry& e : before.recent) came += e.run == run ? e.missed : 0;

@@ -137,9 +137,10 @@ std::string schedule(const PlanPage& p) {
           ? "Each step runs on all units, with a barrier behind it."
           : fmt::format(
                 "Steps run side by side; a unit waits only for what it reads. Longest path "
-                "{}, work {}: no schedule of these programs takes less.",
+                "{}, work {}, both at once {}: no schedule of these programs takes less.",
                 page::human(p.bounds.critical_path, Kind::seconds),
-                page::human(p.bounds.work, Kind::seconds));
+                page::human(p.bounds.work, Kind::seconds),
+                page::human(p.bounds.both, Kind::seconds));
   return fmt::format(
       "<figure class=\"drawn\"><figcaption><p>{} A bar is the groups of a step on a unit, grey is "
       "waiting. Predicted.</p></figcaption>\n<input type=\"checkbox\" class=\"fit\" "

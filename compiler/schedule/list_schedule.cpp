@@ -13,11 +13,14 @@ size_t at(int i) { return static_cast<size_t>(i); }
 
 double fastest(const std::vector<double>& seconds) { return std::ranges::min(seconds); }
 
-// Unit seconds.
-double least_work(const ListProblem& p, size_t step) {
-  double out = std::numeric_limits<double>::infinity();
-  for (size_t w = 0; w < p.widths.size(); ++w)
-    out = std::min(out, p.widths[w] * p.seconds[step][w]);
+// Unit seconds of each step.
+std::vector<double> least_works(const ListProblem& p) {
+  std::vector<double> out;
+  for (const std::vector<double>& seconds : p.seconds) {
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t w = 0; w < p.widths.size(); ++w) least = std::min(least, p.widths[w] * seconds[w]);
+    out.push_back(least);
+  }
   return out;
 }
 
@@ -36,15 +39,11 @@ class ListScheduler {  // invariant: refers to a problem that outlives it
       : p_(p),
         efficiency_(efficiency),
         levels_(bottom_levels(p)),
+        works_(least_works(p)),
+        readers_(readers_of(p)),
         free_(at(p.units), 0),
-        out_(p.seconds.size()),
-        readers_(p.seconds.size()),
-        missing_(p.seconds.size()) {
-    for (size_t s = 0; s < p.seconds.size(); ++s) {
-      missing_[s] = p.dependencies[s].size();
-      for (const int before : p.dependencies[s])
-        readers_[at(before)].push_back(static_cast<int>(s));
-    }
+        out_(p.seconds.size()) {
+    for (const std::vector<int>& before : p.dependencies) missing_.push_back(before.size());
   }
 
   std::vector<Assigned> run() {
@@ -54,7 +53,7 @@ class ListScheduler {  // invariant: refers to a problem that outlives it
       const int s = ready_.begin()->second;
       assign(s);
       ready_.erase(ready_.begin());
-      ready_work_ -= least_work(p_, at(s));
+      ready_work_ -= works_[at(s)];
       for (const int r : readers_[at(s)])
         if (--missing_[at(r)] == 0) make_ready(r);
     }
@@ -64,38 +63,55 @@ class ListScheduler {  // invariant: refers to a problem that outlives it
  private:
   void make_ready(int s) {
     ready_.insert({-levels_[at(s)], s});
-    ready_work_ += least_work(p_, at(s));
+    ready_work_ += works_[at(s)];
   }
 
   bool may_be(int s, size_t width) const {
     const std::vector<double>& seconds = p_.seconds[at(s)];
-    const double least = least_work(p_, at(s)), work = p_.widths[width] * seconds[width];
+    const double least = works_[at(s)], work = p_.widths[width] * seconds[width];
     if (width == 0 || least >= efficiency_ * work) return true;
     return p_.widths[width] <= std::round(p_.units * least / ready_work_);
   }
 
-  // When all that it waits for has reached units [first, last).
-  double ready_at(int s, int first, int last) const {
+  // When all that it waits for is seen by all units.
+  double seen_at(int s) const {
     double out = 0;
-    for (const int before : p_.dependencies[at(s)]) {
-      const Assigned& b = out_[at(before)];
-      const bool same_unit = last - first == 1 && b.first == first && b.last == last;
-      out = std::max(out, b.end + (same_unit ? 0 : p_.hand_off));
+    for (const int before : p_.dependencies[at(s)])
+      out = std::max(out, out_[at(before)].end + p_.hand_off);
+    return out;
+  }
+
+  // And by those units, which may have run it themselves.
+  double seen_on(int s, size_t width, int first, int last) const {
+    double out = 0;
+    for (size_t d = 0; d < p_.dependencies[at(s)].size(); ++d) {
+      const Assigned& b = out_[at(p_.dependencies[at(s)][d])];
+      const bool own = b.first == first && b.last == last && needs_no_hand_off(p_, at(s), d, width);
+      out = std::max(out, b.end + (own ? 0 : p_.hand_off));
     }
     return out;
+  }
+
+  // Of all steps before, could one be seen earlier by those units that ran it?
+  bool may_be_own(int s, int first, int last) const {
+    return std::ranges::any_of(p_.dependencies[at(s)], [&](int before) {
+      return out_[at(before)].first == first && out_[at(before)].last == last;
+    });
   }
 
   void assign(int s) {
     Assigned best;
     best.end = std::numeric_limits<double>::infinity();
+    const double seen = seen_at(s);
     for (size_t w = 0; w < p_.widths.size(); ++w) {
-      if (!may_be(s, w)) continue;
+      if (p_.seconds[at(s)][w] >= best.end || !may_be(s, w)) continue;
       const int width = p_.widths[w];
       for (int first = 0; first + width <= p_.units; first += width) {
-        double begin = ready_at(s, first, first + width);
-        for (int u = first; u < first + width; ++u) begin = std::max(begin, free_[at(u)]);
+        const int last = first + width;
+        double begin = may_be_own(s, first, last) ? seen_on(s, w, first, last) : seen;
+        for (int u = first; u < last; ++u) begin = std::max(begin, free_[at(u)]);
         const double end = begin + p_.seconds[at(s)][w];
-        if (end < best.end) best = {first, first + width, begin, end};
+        if (end < best.end) best = {first, last, begin, end};
       }
     }
     for (int u = best.first; u < best.last; ++u) free_[at(u)] = best.end;
@@ -104,10 +120,10 @@ class ListScheduler {  // invariant: refers to a problem that outlives it
 
   const ListProblem& p_;
   const double efficiency_;
-  const std::vector<double> levels_;
+  const std::vector<double> levels_, works_;  // per step
+  const std::vector<std::vector<int>> readers_;
   std::vector<double> free_;  // per unit
   std::vector<Assigned> out_;
-  std::vector<std::vector<int>> readers_;
   std::vector<size_t> missing_;
   std::set<std::pair<double, int>> ready_;  // by bottom level, largest first
   double ready_work_ = 0;
@@ -117,15 +133,6 @@ class ListScheduler {  // invariant: refers to a problem that outlives it
 
 std::vector<Assigned> list_schedule(const ListProblem& problem, double efficiency) {
   return ListScheduler(problem, efficiency).run();
-}
-
-ScheduleBounds bounds_of(const ListProblem& problem) {
-  ScheduleBounds out;
-  for (const double level : bottom_levels(problem))
-    out.critical_path = std::max(out.critical_path, level);
-  for (size_t s = 0; s < problem.seconds.size(); ++s) out.work += least_work(problem, s);
-  out.work /= problem.units;
-  return out;
 }
 
 }  // namespace assay::compiler

@@ -8,29 +8,13 @@
 
 #include <vector>
 
-#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/list_problem.h"
 
 namespace assay::compiler {
-
-struct ListProblem {
-  int units = 1;
-  std::vector<int> widths;                     // ascending; the last one is all units
-  std::vector<std::vector<double>> seconds;    // per step and width
-  std::vector<std::vector<int>> dependencies;  // per step, those before it
-  double hand_off = 0;                         // s, where a step follows one on other units
-};
-
-// Units [first, last), seconds.
-struct Assigned {
-  int first = 0, last = 0;
-  double begin = 0, end = 0;
-};
 
 // `efficiency`: of a step that is wider than its part of what could run now, the least work /
 // (units x time), of that on the narrowest. 0: steps are as wide as they are fastest. Per step of
 // the problem.
 std::vector<Assigned> list_schedule(const ListProblem& problem, double efficiency);
-
-ScheduleBounds bounds_of(const ListProblem& problem);
 
 }  // namespace assay::compiler

@@ -8,12 +8,14 @@
 #include <numeric>
 
 #include "compiler/passes/place.h"
+#include "compiler/schedule/allotment.h"
 #include "compiler/schedule/dependencies.h"
+#include "compiler/schedule/improve.h"
 #include "compiler/schedule/list_schedule.h"
 #include "compiler/schedule/synchronise.h"
+#include "compiler/schedule/widths.h"
 #include "simulator/estimate.h"
 #include "simulator/step_spans.h"
-#include "simulator/step_widths.h"
 #include "simulator/unit_range.h"
 
 namespace assay::compiler {
@@ -21,22 +23,17 @@ namespace assay::compiler {
 namespace {
 
 // Of steps that run beside others (list_schedule.h). All are tried, and those that end first are
-// simulated.
+// simulated: all of a small plan, since memories that are shared are not in the lists.
 constexpr std::array<double, 4> kEfficiencies = {0, 0.8, 0.95, 1.01};
-constexpr size_t kMostSimulated = 2;
+constexpr size_t kFewestSimulated = 2, kMostSimulatedSteps = 20'000;
+
+// Of a unit second (`priced`), for widths that better ones are sought from.
+constexpr std::array<double, 10> kPrices = {0.5, 1, 2, 3, 4, 6, 8, 12, 16, 32};
 
 // Of a plan's time: what schedules are tried for, and have to save.
 constexpr double kWorthTrying = 0.005;
 
 constexpr size_t kMostLines = 12;  // of steps side by side, for people
-
-// Powers of two, as numbers of groups often are, and all units.
-std::vector<int> widths_of(int units) {
-  std::vector<int> out = {units};
-  for (int w = 1; w < units; w *= 2) out.push_back(w);
-  std::ranges::sort(out);
-  return out;
-}
 
 std::string micros(double seconds) { return fmt::format("{:.4g} us", seconds * 1e6); }
 
@@ -72,16 +69,22 @@ bool has_pairs_that_could(const std::vector<std::vector<int>>& dependencies) {
   return false;
 }
 
-double least_of(const ScheduleBounds& b) { return std::max(b.critical_path, b.work); }
+// A plan's steps on so many units, and what no schedule of them beats.
+struct Widths {
+  ListProblem problem;
+  WidthOptions options;
+  Allotment allotment;
+  ScheduleBounds bounds;
+};
 
-ListProblem problem_of(const ir::Plan& plan, const model::Machine& m) {
-  const model::Machine inside = simulator::with_residents(m, plan.resident);
-  ListProblem out;
-  out.units = plan.units;
-  out.widths = widths_of(plan.units);
-  out.seconds = simulator::step_widths(plan, inside, out.widths);
-  out.dependencies = dependencies_of(plan);
-  out.hand_off = inside.launch.value;
+Widths widths_of(const ir::Plan& plan, const model::Machine& m, TouchedParts& parts) {
+  Widths out;
+  out.problem = list_problem(plan, simulator::with_residents(m, plan.resident), parts);
+  out.options = width_options(out.problem);
+  out.allotment = allotted(out.problem, out.options);
+  const double launch = plan.resident > 0 ? m.launch.value : 0;
+  out.bounds = {launch + longest_path(out.problem, out.options),
+                launch + least_work(out.problem, out.options), launch + out.allotment.least};
   return out;
 }
 
@@ -95,27 +98,45 @@ std::vector<int> residents_of(const ir::Plan& plan, const model::Machine& m) {
 }
 
 // Could a schedule save a part of the plan that counts?
-bool could_be_faster(const ListProblem& problem, const ScheduleBounds& bounds, double in_turn) {
+bool could_be_faster(const Widths& widths, double in_turn) {
   double steps = 0;  // on all units, without barriers
-  for (const std::vector<double>& seconds : problem.seconds) steps += seconds.back();
-  return std::min(least_of(bounds), steps) < (1 - kWorthTrying) * in_turn;
+  for (const std::vector<double>& seconds : widths.problem.seconds) steps += seconds.back();
+  return std::min(widths.bounds.least(), steps) < (1 - kWorthTrying) * in_turn;
+}
+
+// The widths of a schedule's steps, or the next narrower ones that are offered.
+std::vector<int> choice_of(const std::vector<Assigned>& list, const WidthOptions& options) {
+  std::vector<int> out;
+  for (size_t s = 0; s < list.size(); ++s) {
+    const auto wider =
+        std::ranges::upper_bound(options[s], list[s].last - list[s].first, {}, &WidthOption::units);
+    out.push_back(std::max(0, static_cast<int>(wider - options[s].begin()) - 1));
+  }
+  return out;
 }
 
 // All steps on all units in the order of the plan, with fewer barriers; and those side by side that
 // promise most.
-std::vector<std::vector<ir::Command>> candidates(const ir::Plan& plan, const ListProblem& problem) {
+std::vector<std::vector<ir::Command>> candidates(const ir::Plan& plan, const Widths& widths,
+                                                 TouchedParts& parts) {
+  const ListProblem& problem = widths.problem;
   std::vector<Assigned> in_turn;
   for (size_t s = 0; s < plan.steps.size(); ++s)
     in_turn.push_back({0, plan.units, static_cast<double>(s), static_cast<double>(s) + 1});
   std::vector<std::vector<Assigned>> lists;
-  for (const double efficiency : kEfficiencies) lists.push_back(list_schedule(problem, efficiency));
-  std::ranges::stable_sort(lists, {}, [](const std::vector<Assigned>& all) {
-    return std::ranges::max(all, {}, &Assigned::end).end;
-  });
-  lists.resize(std::min(lists.size(), kMostSimulated));
-  std::vector<std::vector<ir::Command>> out = {synchronised(plan, in_turn, problem.dependencies)};
+  std::vector<std::vector<int>> starts = {widths.allotment.choice};
+  for (const double efficiency : kEfficiencies) {
+    lists.push_back(list_schedule(problem, efficiency));
+    starts.push_back(choice_of(lists.back(), widths.options));
+  }
+  for (const double price : kPrices) starts.push_back(priced(problem, widths.options, price));
+  lists.push_back(improved(problem, widths.options, starts, widths.allotment.least));
+  std::ranges::stable_sort(lists, {}, end_of);
+  lists.resize(std::clamp(kMostSimulatedSteps / plan.steps.size(), kFewestSimulated, lists.size()));
+  std::vector<std::vector<ir::Command>> out = {
+      synchronised(plan, in_turn, problem.dependencies, parts)};
   for (const std::vector<Assigned>& list : lists) {
-    auto commands = synchronised(plan, list, problem.dependencies);
+    auto commands = synchronised(plan, list, problem.dependencies, parts);
     if (std::ranges::find(out, commands) == out.end()) out.push_back(std::move(commands));
   }
   return out;
@@ -124,7 +145,8 @@ std::vector<std::vector<ir::Command>> candidates(const ir::Plan& plan, const Lis
 }  // namespace
 
 ScheduleBounds schedule_bounds(const ir::Plan& plan, const model::Machine& m) {
-  return bounds_of(problem_of(plan, m));
+  TouchedParts parts(plan);
+  return widths_of(plan, m, parts).bounds;
 }
 
 Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how) {
@@ -137,22 +159,23 @@ Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how) {
   simulator::PlanEstimate best_estimate;
   best_estimate.total.seconds = std::numeric_limits<double>::infinity();
   bool tried_any = false;
+  TouchedParts parts(plan);
   for (const int resident : residents_of(plan, m)) {
     ir::Plan tried = plan;
     tried.resident = resident;
-    const ListProblem problem = problem_of(tried, m);
-    const ScheduleBounds bounds = bounds_of(problem);
-    if (!tried_any || least_of(bounds) < least_of(out.bounds)) out.bounds = bounds;
+    const Widths widths = widths_of(tried, m, parts);
+    if (!tried_any || widths.bounds.least() < out.bounds.least()) out.bounds = widths.bounds;
     tried_any = true;
-    if (how == Schedule::automatic && !could_be_faster(problem, bounds, out.in_turn)) continue;
-    for (std::vector<ir::Command>& commands : candidates(tried, problem)) {
+    if (widths.bounds.least() >= best_estimate.total.seconds) continue;
+    if (how == Schedule::automatic && !could_be_faster(widths, out.in_turn)) continue;
+    for (std::vector<ir::Command>& commands : candidates(tried, widths, parts)) {
       tried.schedule = std::move(commands);
       place_arena(tried);
       simulator::PlanEstimate e = simulator::simulate(tried, m, simulator::TermDetail::none);
       if (e.total.seconds >= best_estimate.total.seconds) continue;
       best = tried;
       best_estimate = std::move(e);
-      out.bounds = bounds;
+      out.bounds = widths.bounds;
     }
   }
   if (best.schedule.empty()) {

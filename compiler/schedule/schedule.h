@@ -2,6 +2,7 @@
 // after the other with a barrier between (Rammer, OSDI'20).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,12 @@ namespace assay::compiler {
 // schedules that run steps side by side, also where none is faster.
 enum class Schedule { off, automatic, always };
 
-// s. No schedule of a plan's programs takes less: the longest path, each step at its fastest; and
-// all work at its least, spread over the units.
+// s. No schedule that has each step on one range of units takes less: the longest path, each step
+// at its fastest; all work at its least, spread over the units; and both at once, where a step is
+// as wide for the path as for the work (allotment.h).
 struct ScheduleBounds {
-  double critical_path = 0, work = 0;
+  double critical_path = 0, work = 0, both = 0;
+  double least() const { return std::max({critical_path, work, both}); }
   bool operator==(const ScheduleBounds&) const = default;
 };
 ScheduleBounds schedule_bounds(const ir::Plan& plan, const model::Machine& m);

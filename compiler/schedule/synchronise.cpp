@@ -1,11 +1,8 @@
 #include "compiler/schedule/synchronise.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
-
-#include "ir/touched.h"
 
 namespace assay::compiler {
 
@@ -14,16 +11,14 @@ namespace {
 using ir::Command;
 using Kind = Command::Kind;
 
-// Of more units, each is taken to need all of a step before.
-constexpr int kUnitsApart = 16;
-
 size_t at(int i) { return static_cast<size_t>(i); }
 
 class Synchroniser {  // invariant: refers to a plan that outlives it
  public:
   Synchroniser(const ir::Plan& plan, std::span<const Assigned> assigned,
-               const std::vector<std::vector<int>>& dependencies)
+               const std::vector<std::vector<int>>& dependencies, TouchedParts& parts)
       : plan_(plan),
+        parts_(parts),
         assigned_(assigned),
         dependencies_(dependencies),
         runs_(plan.steps.size()),
@@ -106,45 +101,9 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
 
   bool needs(int before, int x, int s, int y) {
     const Assigned &a = assigned_[at(before)], &b = assigned_[at(s)];
-    if (a.first != b.first || a.last != b.last || a.last - a.first > kUnitsApart) return true;
-    const ir::Step &one = plan_.steps[at(before)], &two = plan_.steps[at(s)];
-    const size_t one_reads = ir::read_by(plan_, one).size(),
-                 two_reads = ir::read_by(plan_, two).size();
-    for (size_t i = 0; i < one.arguments.size(); ++i)
-      for (size_t j = 0; j < two.arguments.size(); ++j) {
-        if (one.arguments[i] != two.arguments[j] || (i < one_reads && j < two_reads)) continue;
-        const auto bytes = ir::bytes_of_argument(plan_, one, i),
-                   others = ir::bytes_of_argument(plan_, two, j);
-        if (bytes.second <= others.first || others.second <= bytes.first) continue;
-        if (bytes.first != others.first || shape_of(one, i) != shape_of(two, j)) return true;
-        const ir::Box &first = box(before, x, i), &second = box(s, y, j);
-        if (overlap(first, second)) return true;
-      }
-    return false;
-  }
-
-  const std::vector<int64_t>& shape_of(const ir::Step& step, size_t argument) const {
-    const ir::Program& p = plan_.programs[at(step.program)];
-    return p.graph.tensors[at(ir::arguments_of(p)[argument])].shape;
-  }
-
-  // What a unit touches of an argument. Steps of one program touch the same.
-  const ir::Box& box(int step, int unit, size_t argument) {
-    const Assigned& a = assigned_[at(step)];
-    const int program = plan_.steps[at(step)].program, units = a.last - a.first;
-    std::vector<ir::Box>& known = boxes_[{program, units, unit - a.first}];
-    if (known.empty()) {
-      auto touched = touched_.find(program);
-      if (touched == touched_.end())
-        touched = touched_.emplace(program, plan_.programs[at(program)]).first;
-      const Command all{Kind::run, 0, units, step, 0, ir::group_count(plan_.programs[at(program)])};
-      const auto [begin, end] = ir::groups_of(all, unit - a.first);
-      known = touched->second.of(begin, end);
-      if (begin == end)  // no groups touch nothing
-        for (ir::Box& b : known)
-          for (ir::Range& r : b) r = {0, -1};
-    }
-    return known[argument];
+    const int units = a.last - a.first;
+    if (a.first != b.first || a.last != b.last || units > TouchedParts::kMostUnits) return true;
+    return parts_.meet(before, x - a.first, s, y - a.first, units);
   }
 
   void barrier() {
@@ -189,6 +148,7 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
   }
 
   const ir::Plan& plan_;
+  TouchedParts& parts_;
   std::span<const Assigned> assigned_;
   const std::vector<std::vector<int>>& dependencies_;
   std::vector<Run> runs_;
@@ -197,15 +157,14 @@ class Synchroniser {  // invariant: refers to a plan that outlives it
   std::vector<int> clock_;     // per unit
   std::vector<int> position_;  // per unit: commands so far, signals left out
   std::vector<Entry> entries_;
-  std::map<int, ir::TouchedBoxes> touched_;
-  std::map<std::tuple<int, int, int>, std::vector<ir::Box>> boxes_;
 };
 
 }  // namespace
 
 std::vector<Command> synchronised(const ir::Plan& plan, std::span<const Assigned> assigned,
-                                  const std::vector<std::vector<int>>& dependencies) {
-  return Synchroniser(plan, assigned, dependencies).commands();
+                                  const std::vector<std::vector<int>>& dependencies,
+                                  TouchedParts& parts) {
+  return Synchroniser(plan, assigned, dependencies, parts).commands();
 }
 
 }  // namespace assay::compiler

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/schedule/list_schedule.h"
+#include "compiler/schedule/touched_parts.h"
 #include "ir/plan.h"
 
 namespace assay::compiler {
@@ -14,6 +15,7 @@ namespace assay::compiler {
 // unit's own queue shows is not waited for again, and units whose groups read no elements of others
 // do not wait for each other.
 std::vector<ir::Command> synchronised(const ir::Plan& plan, std::span<const Assigned> assigned,
-                                      const std::vector<std::vector<int>>& dependencies);
+                                      const std::vector<std::vector<int>>& dependencies,
+                                      TouchedParts& parts);
 
 }  // namespace assay::compiler

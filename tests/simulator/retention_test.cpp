@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/model/programs.h"
 
 namespace assay::test {
@@ -57,6 +59,28 @@ TEST(Retention, FollowsTheMissesOfOthers) {
   EXPECT_EQ(model::retained_after(l3, 64 * kKiB, 64 * kKiB, 0, l3.end), 1)
       << "nor do misses that fit";
   EXPECT_EQ(model::retained_after(l3, 2048 * kKiB, 2048 * kKiB, 0, l3.end), 0);
+}
+
+// As defined: the walk that misses as much, found by halving 40 times, or all that was touched.
+TEST(Retention, StopsLookingWhereTheRestDoesNotCount) {
+  const model::Machine m = machine(with_cyclic_scan({kib(128), kib(256), kib(768)}));
+  const model::Level& l3 = m.levels[2];
+  int between = 0;
+  for (double missed = 0; missed < 900; missed += 45)
+    for (double touched = 0; touched < 1200; touched += 50)
+      for (const double foreign : {0.0, 30.0, 300.0}) {
+        double low = l3.capacity.value, high = std::max(l3.end, missed * kKiB);
+        for (int i = 0; i < 40; ++i) {
+          const double walk = 0.5 * (low + high);
+          ((1 - model::hit_fraction(l3, walk, l3.end)) * walk < missed * kKiB ? low : high) = walk;
+        }
+        const double held =
+            model::hit_fraction(l3, std::min(touched * kKiB, low) + foreign * kKiB, l3.end);
+        EXPECT_EQ(model::retained_after(l3, missed * kKiB, touched * kKiB, foreign * kKiB, l3.end),
+                  held);
+        between += held > 0 && held < 1;
+      }
+  EXPECT_GT(between, 100);
 }
 
 // Co-tenants' fills first take the capacity that the device's bytes leave, and then theirs.

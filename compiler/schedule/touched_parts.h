@@ -1,0 +1,42 @@
+// What units touch of a step's arguments, to know which need no signal of each other.
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ir/plan.h"
+#include "ir/touched.h"
+
+namespace assay::compiler {
+
+// Steps on equal ranges of `units` units, each with its even part of the groups (ir::groups_of).
+class TouchedParts {  // invariant: refers to a plan that outlives it
+ public:
+  // Up to so many units, what each needs of the others is looked up.
+  static constexpr int kMostUnits = 16;
+
+  explicit TouchedParts(const ir::Plan& plan) : plan_(plan) {}
+
+  // Does unit y of step `s` touch an element that unit x of step `before` touches, one writing?
+  bool meet(int before, int x, int s, int y, int units);
+
+  // Does each unit of `s` need nothing of the other units of `before`? Of more than kMostUnits, not
+  // all pairs are looked at: false is right, true may not be.
+  bool are_own(int before, int s, int units);
+
+ private:
+  using Arguments = std::vector<std::pair<int, int>>;  // of two steps, that one writes
+  Arguments shared_arguments(int before, int s) const;
+  bool meet(int before, int x, int s, int y, int units, const Arguments& shared);
+  const ir::Box& box(int step, int unit, int units, int argument);
+  const std::vector<int64_t>& shape_of(int step, int argument) const;
+
+  const ir::Plan& plan_;
+  std::map<int, ir::TouchedBoxes> touched_;  // per program
+  std::map<std::tuple<int, int, int>, std::vector<ir::Box>> boxes_;
+  std::map<std::tuple<int, int, int, Arguments>, bool> own_;  // of two programs, on so many units
+};
+
+}  // namespace assay::compiler
