@@ -227,6 +227,7 @@ struct Unit {
   Used used{};
   Diags diags{};
   std::string text{}, cases{};
+  int waves = 1;  // of the widest kernel
 
   void add(const ir::Kernel& kernel, size_t number);
 };
@@ -256,8 +257,10 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
   else
     cases += p.spell("sequence_case", {{"number", {std::to_string(number)}},
                                        {"body", {body}},
-                                       {"arguments", {words.arguments}}})
+                                       {"arguments", {words.arguments}},
+                                       {"lanes", {std::to_string(threads * kernel.waves)}}})
                  .text;
+  waves = std::max(waves, kernel.waves);
   append(diags, complaints(p));
   used.words.merge(own.words);
   used.vectors.merge(own.vectors);
@@ -364,6 +367,14 @@ Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect
   return unit;
 }
 
+std::string print_queues(const Unit& unit, const std::string& name, int resident) {
+  return fill(*unit.dialect.find("queues"), {{"name", {name}},
+                                             {"cases", {unit.cases}},
+                                             {"lanes", {std::to_string(unit.threads * unit.waves)}},
+                                             {"resident", {std::to_string(resident)}}})
+      .text;
+}
+
 }  // namespace
 
 Result<std::string> render(std::span<const ir::Kernel> kernels, const Dialect& dialect,
@@ -384,9 +395,20 @@ Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const D
   unit->used.words.emplace("sequence");
   const Text all = fill(*dialect.find("sequence"), {{"name", {name}}, {"cases", {unit->cases}}});
   std::string text = print_headers(dialect, unit->used) + unit->text + '\n' + all.text;
-  if (const Template* queues = dialect.find("queues"))
-    text += '\n' + fill(*queues, {{"name", {name + kQueuesSuffix}}}).text;
+  if (dialect.find("queues") != nullptr)
+    text += '\n' + print_queues(*unit, name + kQueuesSuffix, 1);
   return text;
+}
+
+Result<std::string> render_queues(std::span<const ir::Kernel> kernels, const Dialect& dialect,
+                                  const std::string& name, int threads, int resident) {
+  if (dialect.find("queues") == nullptr)
+    return error(fmt::format("dialect '{}' has no `queues`", dialect.name));
+  Result<Unit> unit = unit_of(kernels, dialect, Frame::sequence, threads);
+  if (!unit) return unit.diags();
+  unit->used.words.emplace("queues");
+  return print_headers(dialect, unit->used) + unit->text + '\n' +
+         print_queues(*unit, name, resident);
 }
 
 int64_t scratch_bytes(const ir::Kernel& kernel) {

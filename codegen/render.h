@@ -36,6 +36,13 @@ Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const D
 inline constexpr const char* kQueuesSuffix = "_queues";
 bool has_sequence(const Dialect& dialect);
 
+// One kernel `name` in which groups stay on their units and work through queues of them, by the
+// dialect's `queues` alone. Queues name `kernels` by position. Its groups have the threads of the
+// widest kernel; `resident` of them are on each unit. Errors: as render; a dialect without
+// `queues`.
+Result<std::string> render_queues(std::span<const ir::Kernel> kernels, const Dialect& dialect,
+                                  const std::string& name, int threads, int resident);
+
 // Bytes of scratch the entry needs, padding included.
 int64_t scratch_bytes(const ir::Kernel& kernel);
 

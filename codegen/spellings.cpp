@@ -100,9 +100,9 @@ constexpr SpellingRow kRows[] = {
     {"barrier_global", {"lanes"}, kOptional},
     // One kernel that executes a sequence of launches, and its case for one launch's groups.
     {"sequence", {"name", "cases"}, kOptional},
-    // Its program's other kernel, whose units work through queues of their own.
-    {"queues", {"name"}, kOptional},
-    {"sequence_case", {"number", "body", "arguments"}, kOptional},
+    // The kernel whose units work through queues of their own; it may need its program's `sequence`.
+    {"queues", {"name", "cases", "lanes", "resident"}, kOptional},
+    {"sequence_case", {"number", "body", "arguments", "lanes"}, kOptional},
     {"sequence_argument_in", {"scalar", "position"}, kOptional},
     {"sequence_argument_out", {"scalar", "position"}, kOptional},
     {"sequence_argument_scratch", {"scalar", "offset"}, kOptional},

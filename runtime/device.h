@@ -26,11 +26,11 @@ struct DeviceInfo {
   std::string dialect;  // of its kernels; "": same name as the api
   int units = 1;        // units this process may use
   int64_t memory_bytes = 0;
-  bool threads = false;         // lanes are threads, and the driver assigns groups to units
-  std::vector<int> widths;      // possible f32 lanes of a vector, or of a wave; empty: unknown
-  double clock_hz = 0;          // of the units, as the driver reports it; 0: unknown
-  bool simulated = false;       // its time is simulated, so other load can not disturb it
-  bool runs_schedules = false;  // RunOptions::schedule and traced
+  bool threads = false;     // lanes are threads, and the driver assigns groups to units
+  std::vector<int> widths;  // possible f32 lanes of a vector, or of a wave; empty: unknown
+  double clock_hz = 0;      // of the units, as the driver reports it; 0: unknown
+  bool simulated = false;   // its time is simulated, so other load can not disturb it
+  int scheduled_units = 0;  // with queues of their own: RunOptions::schedule and traced
   bool in_sequence =
       false;  // one kernel executes all launches of a run, unless LoadOptions::one_by_one
   std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
@@ -115,6 +115,14 @@ struct RunOptions {
   // do not count. Empty: the launches in order, a barrier after each.
   std::span<const ir::Command> schedule = {};
   bool traced = false;  // with RunTimes::slices
+  // Where lanes are threads: groups of the schedule that are on each unit at once, from its begin
+  // to its end, and share each command's groups.
+  int resident = 1;
+};
+
+// Why a device does not run launches by a schedule that is sound, and what helps.
+struct Refusal {
+  std::string reason, hint;  // no reason: it runs them
 };
 
 // A command of the schedule on a unit: of `run` the groups at work, of others the wait. Seconds
@@ -173,9 +181,13 @@ class Module {  // invariant: built code for a list of kernels, and the buffers 
 
   // Runs the launches in order, `repeat` times, a barrier after each launch; or as the schedule
   // says. Errors: cancelled; argument out of range; `recorded` where the api or the driver can not
-  // record launches; a schedule where DeviceInfo has no `runs_schedules`, or in which a unit would
-  // wait for ever.
+  // record launches; a schedule for more than DeviceInfo::scheduled_units, in which a unit would
+  // wait for ever, or that prepare() refuses.
   virtual Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) = 0;
+
+  // Builds what run() needs for these launches by this schedule; run() does so too. Errors: those
+  // of load().
+  virtual Result<Refusal> prepare(std::span<const Launch>, const RunOptions&) { return Refusal{}; }
 
   // Energy drawn since a fixed moment, J. Errors: the device has no counter, or reading it is not
   // permitted.

@@ -9,6 +9,8 @@
 
 namespace assay::runtime {
 
+inline constexpr double kPatience = 60;  // seconds that a kernel's unit waits for another one
+
 // Units with a queue: up to the last one that a command names.
 int units_of(std::span<const ir::Command> schedule);
 

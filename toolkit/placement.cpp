@@ -53,21 +53,33 @@ Diags compare_sources(const Bundle& bundle, std::span<const ir::Kernel> kernels,
   return {};
 }
 
-// What the device does with the plan's schedule.
-void take_schedule(Placement& p, const ir::Plan& plan) {
-  if (plan.schedule.empty()) return;
-  const runtime::DeviceInfo& info = p.device->info();
-  if (info.runs_schedules && info.units >= plan.units) {
-    p.schedule = plan.schedule;
-    return;
-  }
-  Diag d = error(info.runs_schedules
-                     ? fmt::format("the schedule is for {} units and {} has {}: its steps run one "
-                                   "after the other",
-                                   plan.units, info.id, info.units)
-                     : info.id + " does not run steps side by side: they run one after the other");
+Diag in_turn(const std::string& why, const std::string& hint = "") {
+  Diag d = error(why + ": steps run one after the other", hint);
   d.severity = Severity::warning;
-  p.notes.push_back(std::move(d));
+  return d;
+}
+
+// What the device does with the plan's schedule. Errors: what it needs can not be built.
+Diags take_schedule(Placement& p, const ir::Plan& plan) {
+  if (plan.schedule.empty()) return {};
+  const runtime::DeviceInfo& info = p.device->info();
+  if (info.scheduled_units < plan.units) {
+    p.notes.push_back(in_turn(info.scheduled_units > 0
+                                  ? fmt::format("the schedule is for {} units and {} has {}",
+                                                plan.units, info.id, info.scheduled_units)
+                                  : info.id + " does not run steps side by side"));
+    return {};
+  }
+  runtime::RunOptions options;
+  options.schedule = plan.schedule;
+  options.resident = resident_of(plan);
+  const Result<runtime::Refusal> refusal = p.module->prepare(p.launches, options);
+  if (!refusal) return refusal.diags();
+  if (refusal->reason.empty())
+    p.schedule = plan.schedule;
+  else
+    p.notes.push_back(in_turn(refusal->reason, refusal->hint));
+  return {};
 }
 
 Diags allocate(Placement& p, const Bundle& bundle) {
@@ -112,9 +124,11 @@ Result<Placement> place(const Bundle& bundle, const std::string& device,
   const Diags failed = allocate(p, bundle);
   if (!failed.empty()) return failed;
   for (const ir::Step& step : bundle.plan.steps) p.launches.push_back(launch_of(step, bundle, p));
-  take_schedule(p, bundle.plan);
+  if (Diags failed = take_schedule(p, bundle.plan); !failed.empty()) return failed;
   return p;
 }
+
+int resident_of(const ir::Plan& plan) { return std::max(1, plan.resident); }
 
 void poison_arena(const Placement& p, const ir::Plan& plan) {
   std::ranges::fill(p.host.bytes(), std::byte{0xFF});

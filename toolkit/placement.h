@@ -34,6 +34,9 @@ struct Placement {
 Result<Placement> place(const Bundle& bundle, const std::string& device,
                         const runtime::LoadOptions& options);
 
+// Groups of its schedule that are on a unit at once.
+int resident_of(const ir::Plan& plan);
+
 // NaN everywhere, pad values where the plan says so.
 void poison_arena(const Placement& placement, const ir::Plan& plan);
 

@@ -148,9 +148,10 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
 
 // What each unit does when, in one more run.
 Diags trace(const Placement& p, const ir::Plan& plan, const RunOptions& options, RunResult& out) {
-  if (!p.device->info().runs_schedules || !plan.transfers.empty() ||
-      p.device->info().units < plan.units) {
-    Diag d = error(p.device->info().id + " does not say what each unit does when");
+  const runtime::DeviceInfo& info = p.device->info();
+  const bool launched = info.threads && p.schedule.empty();  // step by step
+  if (info.scheduled_units < plan.units || !plan.transfers.empty() || launched) {
+    Diag d = error(info.id + " does not say what each unit does when");
     d.severity = Severity::warning;
     out.notes.push_back(std::move(d));
     return {};
@@ -159,6 +160,7 @@ Diags trace(const Placement& p, const ir::Plan& plan, const RunOptions& options,
   const std::vector<ir::Command> schedule = ir::schedule_of(plan);
   once.schedule = schedule;
   once.traced = true;
+  once.resident = resident_of(plan);
   const auto times = p.module->run(p.launches, once);
   if (!times) return times.diags();
   out.slices = slices_of(plan, times->slices);

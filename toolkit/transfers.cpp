@@ -177,6 +177,7 @@ Result<PlanTimes> run_plan(const Placement& p, const ir::Plan& plan,
   if (plan.transfers.empty()) {
     runtime::RunOptions scheduled = options;
     if (options.schedule.empty()) scheduled.schedule = p.schedule;
+    scheduled.resident = resident_of(plan);
     auto times = p.module->run(p.launches, scheduled);
     if (!times) return times.diags();
     if (!scheduled.schedule.empty() && !options.traced) {  // what each step takes, in further runs

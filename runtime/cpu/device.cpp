@@ -19,7 +19,7 @@ DeviceInfo info_of(const CpuInfo& cpu) {
   d.name = cpu.model;
   d.api = kDialect;
   d.units = static_cast<int>(cpu.usable.size());
-  d.runs_schedules = true;
+  d.scheduled_units = d.units;
   d.memory_bytes = cpu.memory_bytes;
   d.facts = {{"os", cpu.os}, {"isa", cpu.isa}, {"class", "cpu"}, {"threads", "own"}};
   d.facts.emplace_back("types", cpu.has_f16 ? "f16 i8 dot" : "i8 dot");

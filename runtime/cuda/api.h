@@ -40,6 +40,7 @@ enum Attribute : int {  // CUdevice_attribute
   kMinor = 76,
   kUnitMemory = 81,
   kUnitRegisters = 82,
+  kCooperative = 95,       // launches whose groups run at once
   kGroupMemoryOptIn = 97,  // limit for kernels that opt in
   kUnitGroups = 106,
   kReservedMemory = 111,  // of each group's memory, by the driver
@@ -138,7 +139,8 @@ static_assert(sizeof(ArrayShape) == 24 && sizeof(TextureSource) == 144 &&
     unsigned groups_z, unsigned threads_x, unsigned threads_y, unsigned threads_z,            \
     unsigned group_bytes, Stream stream, void** arguments, void** extra)
 
-// Optional, since older drivers lack it: launches recorded once and submitted as one.
+// Optional, since older drivers lack it: launches recorded once and submitted as one; launches
+// whose groups run at once, and how many of them fit a unit.
 inline constexpr int kThisThread = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 #define ASSAY_CUDA_OPTIONAL_FUNCTIONS(X)                                                         \
   X(begin_capture, cuStreamBeginCapture_v2, Stream stream, int mode)                             \
@@ -146,7 +148,12 @@ inline constexpr int kThisThread = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
   X(destroy_graph, cuGraphDestroy, Graph graph)                                                  \
   X(make_run, cuGraphInstantiateWithFlags, GraphRun* run, Graph graph, unsigned long long flags) \
   X(destroy_run, cuGraphExecDestroy, GraphRun run)                                               \
-  X(launch_graph, cuGraphLaunch, GraphRun run, Stream stream)
+  X(launch_graph, cuGraphLaunch, GraphRun run, Stream stream)                                    \
+  X(count_fitting, cuOccupancyMaxActiveBlocksPerMultiprocessor, int* groups, Function function,  \
+    int threads, size_t group_bytes)                                                             \
+  X(launch_together, cuLaunchCooperativeKernel, Function function, unsigned groups_x,            \
+    unsigned groups_y, unsigned groups_z, unsigned threads_x, unsigned threads_y,                \
+    unsigned threads_z, unsigned group_bytes, Stream stream, void** arguments)
 
 struct Api {
 #define ASSAY_DECLARE(field, symbol, ...) Status (*field)(__VA_ARGS__) = nullptr;

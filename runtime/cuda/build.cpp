@@ -11,11 +11,52 @@
 
 #include "codegen/render.h"
 #include "runtime/source.h"
+#include "support/hash.h"
 
 namespace assay::runtime::cuda {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct Text {        // of one entry
+  std::string name;  // for messages
+  std::string entry, hash, source;
+};
+
+// It is kept in a file, and the error has its place.
+Diag complaint(const Text& text, int architecture, const KernelCache& cache, Diag d) {
+  d.message = fmt::format("{} is not built for sm_{}: {}", text.name, architecture, d.message);
+  std::error_code ignored;
+  const fs::path folder = cache.root() / "failed";
+  fs::create_directories(folder, ignored);
+  const fs::path file = folder / (text.hash + ".cu");
+  if (write_file(file, text.source)) {
+    d.file = file.string();
+    d.source_line = line_of(text.source, d.line);
+  }
+  return d;
+}
+
+// In the cache.
+Result<fs::path> store(const Text& text, const Compiled& compiled, KernelCache& cache) {
+  const auto folder = cache.make_work_folder();
+  if (!folder) return folder.diags();
+  const fs::path file = *folder / "kernel.cubin";
+  const auto library =
+      write_file(file, compiled.cubin)
+          ? cache.add_library(file)
+          : Result<std::string>(error(fmt::format("'{}' can not be written", file.string())));
+  std::error_code ignored;
+  fs::remove_all(*folder, ignored);
+  if (!library) return library.diags();
+  const auto r = compiled.resources.find(text.entry);
+  cache.add(text.hash, *library, r == compiled.resources.end() ? -1 : r->second.stack_bytes);
+  return cache.root() / "libraries" / *library;
+}
+
+std::string identity_of(const Compiler& compiler, int architecture) {
+  return fmt::format("{}\nNVRTC {}\nsm_{}", Compiler::flags(), compiler.version(), architecture);
+}
 
 struct Builder {
   const BuildRequest& request;
@@ -28,8 +69,6 @@ struct Builder {
   std::vector<size_t> missing();
   Diags compile_all(const std::vector<size_t>& missing);
   Diags compile(size_t kernel);
-  Diags store(size_t kernel, const Compiled& compiled);
-  Diag complaint(size_t kernel, const std::string& source, Diag d) const;
 };
 
 // Positions of kernels that are not in the cache, no two of them equal.
@@ -45,46 +84,19 @@ std::vector<size_t> Builder::missing() {
   return out;
 }
 
-Diag Builder::complaint(size_t kernel, const std::string& source, Diag d) const {
-  d.message = fmt::format("kernel '{}' is not built for sm_{}: {}", request.kernels[kernel].name,
-                          request.architecture, d.message);
-  std::error_code ignored;
-  const fs::path folder = cache.root() / "failed";
-  fs::create_directories(folder, ignored);
-  const fs::path file = folder / (sources[kernel].hash + ".cu");
-  if (write_file(file, source)) {
-    d.file = file.string();
-    d.source_line = line_of(source, d.line);
-  }
-  return d;
-}
-
-Diags Builder::store(size_t kernel, const Compiled& compiled) {
-  const std::lock_guard lock(keeping);
-  const auto folder = cache.make_work_folder();
-  if (!folder) return folder.diags();
-  const fs::path file = *folder / "kernel.cubin";
-  const auto library =
-      write_file(file, compiled.cubin)
-          ? cache.add_library(file)
-          : Result<std::string>(error(fmt::format("'{}' can not be written", file.string())));
-  std::error_code ignored;
-  fs::remove_all(*folder, ignored);
-  if (!library) return library.diags();
-  const std::string& hash = sources[kernel].hash;
-  const auto r = compiled.resources.find(symbol_of(sources[kernel]));
-  cache.add(hash, *library, r == compiled.resources.end() ? -1 : r->second.stack_bytes);
-  cubins[hash] = cache.root() / "libraries" / *library;
-  return {};
-}
-
 Diags Builder::compile(size_t kernel) {
   const std::vector<ir::Kernel> one{named(request.kernels[kernel], symbol_of(sources[kernel]))};
   const auto text = codegen::render(one, request.dialect, request.threads);
   ASSAY_CHECK(text.ok());  // it was rendered before
+  const std::string name = fmt::format("kernel '{}'", request.kernels[kernel].name);
+  const Text source{name, symbol_of(sources[kernel]), sources[kernel].hash, *text};
   const auto compiled = compiler.compile(*text, request.architecture);
-  if (!compiled) return {complaint(kernel, *text, compiled.diags()[0])};
-  return store(kernel, *compiled);
+  if (!compiled) return {complaint(source, request.architecture, cache, compiled.diags()[0])};
+  const std::lock_guard lock(keeping);
+  const auto cubin = store(source, *compiled, cache);
+  if (!cubin) return cubin.diags();
+  cubins[source.hash] = *cubin;
+  return {};
 }
 
 // As many at a time as there are processors. Errors of all, in the kernels' order.
@@ -119,9 +131,8 @@ Diags Builder::compile_all(const std::vector<size_t>& missing) {
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   const auto compiler = Compiler::load();
   if (!compiler) return compiler.diags();
-  const std::string identity = fmt::format("{}\nNVRTC {}\nsm_{}", Compiler::flags(),
-                                           (*compiler)->version(), request.architecture);
-  auto sources = sources_of(request.kernels, request.dialect, identity, request.threads);
+  auto sources = sources_of(request.kernels, request.dialect,
+                            identity_of(**compiler, request.architecture), request.threads);
   if (!sources) return sources.diags();
   Builder b{request, cache, **compiler, std::move(sources).value()};
   const auto start = std::chrono::steady_clock::now();
@@ -134,6 +145,43 @@ Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   if (!missing.empty())
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const Source& s : b.sources) out.kernels.push_back({b.cubins.at(s.hash), symbol_of(s)});
+  return out;
+}
+
+Result<BuiltSchedule> build_schedule(const BuildRequest& request, int resident,
+                                     KernelCache& cache) {
+  const auto compiler = Compiler::load();
+  if (!compiler) return compiler.diags();
+  const std::string identity = identity_of(**compiler, request.architecture);
+  const auto sources = sources_of(request.kernels, request.dialect, identity, request.threads);
+  if (!sources) return sources.diags();
+  BuiltSchedule out;
+  std::vector<ir::Kernel> distinct;
+  std::map<std::string, int> numbers;  // by hash
+  for (size_t i = 0; i < sources->size(); ++i) {
+    const Source& s = (*sources)[i];
+    const auto [at, is_new] = numbers.emplace(s.hash, static_cast<int>(distinct.size()));
+    if (is_new) distinct.push_back(named(request.kernels[i], symbol_of(s)));
+    out.numbers.push_back(at->second);
+  }
+  constexpr const char* kEntry = "run_queues";
+  const auto source =
+      codegen::render_queues(distinct, request.dialect, kEntry, request.threads, resident);
+  if (!source) return source.diags();
+  const Text text{"the kernel that runs the schedule", kEntry, hash_hex(identity + '\n' + *source),
+                  *source};
+  out.kernel.entry = kEntry;
+  if (const auto found = cache.find(text.hash)) {
+    out.kernel.cubin = found->file;
+    return out;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const auto compiled = (*compiler)->compile(*source, request.architecture);
+  if (!compiled) return complaint(text, request.architecture, cache, compiled.diags()[0]);
+  auto cubin = store(text, *compiled, cache);
+  if (!cubin) return cubin.diags();
+  out.kernel.cubin = std::move(*cubin);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,5 +38,17 @@ struct BuildRequest {
 // (the log, with file and line of its source, which is saved in the cache's folder); a cache that
 // can not be written; cancelled.
 Result<Build> build(const BuildRequest& request, KernelCache& cache);
+
+// One kernel that runs schedules of several.
+struct BuiltSchedule {
+  BuiltKernel kernel;
+  std::vector<int> numbers;  // of each of them in its table
+  double seconds = 0;        // 0: it came from the cache
+};
+
+// `resident` groups of it are on each unit. Errors: as build().
+Result<BuiltSchedule> build_schedule(const BuildRequest& request, int resident, KernelCache& cache);
+using ScheduleBuilder =
+    std::function<Result<BuiltSchedule>(std::span<const ir::Kernel> kernels, int resident)>;
 
 }  // namespace assay::runtime::cuda

@@ -25,6 +25,12 @@ int group_bytes_of(const Api& api, int device) {
                   attribute_of(api, device, kGroupMemoryOptIn));
 }
 
+// All, where the driver launches groups that run at once.
+int scheduled_units_of(const Api& api, int device) {
+  if (api.launch_together == nullptr || api.count_fitting == nullptr) return 0;
+  return attribute_of(api, device, kCooperative) != 0 ? attribute_of(api, device, kUnits) : 0;
+}
+
 DeviceInfo describe(const Api& api, int device, int number) {
   DeviceInfo d;
   d.id = fmt::format("cuda:{}", number);
@@ -35,6 +41,7 @@ DeviceInfo describe(const Api& api, int device, int number) {
   size_t bytes = 0;
   if (api.get_memory(&bytes, device) == kSuccess) d.memory_bytes = static_cast<int64_t>(bytes);
   d.units = 1;  // the device schedules groups itself
+  d.scheduled_units = scheduled_units_of(api, device);
   d.threads = true;
   d.widths = {attribute_of(api, device, kWaveLanes)};
   d.clock_hz = 1e3 * attribute_of(api, device, kClock);
@@ -86,6 +93,7 @@ Result<Session> start(const Api& api, int device, const std::string& id) {
   std::array<char, 32> bus{};
   if (api.get_bus(bus.data(), static_cast<int>(bus.size()) - 1, device) == kSuccess)
     s.bus = bus.data();
+  s.limits.scheduled_units = scheduled_units_of(api, device);
   s.limits.group_threads = attribute_of(api, device, kGroupThreads);
   s.limits.group_bytes = group_bytes_of(api, device);
   s.limits.constant_bytes = attribute_of(api, device, kConstantMemory);
@@ -104,6 +112,20 @@ Result<Session> start(const Api& api, int device, const std::string& id) {
     return failure(api, "cuStreamCreate", status);
   s.stream = {stream, api.destroy_stream};
   return s;
+}
+
+// Builds them as `options` says, when one is first asked for.
+ScheduleBuilder schedules(const codegen::Dialect& dialect, const LoadOptions& options,
+                          int architecture, int threads) {
+  LoadOptions later = options;
+  later.progress = {};
+  later.cancel = nullptr;
+  return [=](std::span<const ir::Kernel> kernels, int resident) -> Result<BuiltSchedule> {
+    Diags warnings;
+    auto cache = KernelCache::open(later.cache_dir, warnings);
+    if (!cache) return cache.diags();
+    return build_schedule({kernels, dialect, later, architecture, threads}, resident, *cache);
+  };
 }
 
 class CudaDevice final : public Device {  // invariant: session_ is open
@@ -138,8 +160,10 @@ class CudaDevice final : public Device {  // invariant: session_ is open
     if (!cache) return cache.diags();
     const auto built = build({kernels, *dialect, options, *architecture, threads}, *cache);
     if (!built) return built.diags();
-    return CudaModule::make(session_, kernels, *built, threads, options.guarded,
-                            std::move(warnings));
+    return CudaModule::make(
+        session_, kernels, *built,
+        {threads, options.guarded, schedules(*dialect, options, *architecture, threads)},
+        std::move(warnings));
   }
 
  private:

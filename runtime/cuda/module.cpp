@@ -10,21 +10,9 @@
 namespace assay::runtime::cuda {
 namespace {
 
-constexpr int64_t kMostGroups = 0x7fffffff;         // of one launch
-constexpr int64_t kDefaultGroupMemory = 48 * 1024;  // a kernel that needs more has to opt in
+constexpr int64_t kMostGroups = 0x7fffffff;  // of one launch
 
 }  // namespace
-
-int group_memory_share(const Limits& limits, int64_t group_bytes, int64_t threads, int registers) {
-  if (limits.unit_bytes <= 0 || threads <= 0) return -1;
-  int64_t groups = std::max<int64_t>(1, limits.unit_threads / threads);
-  if (limits.unit_groups > 0) groups = std::min<int64_t>(groups, limits.unit_groups);
-  if (registers > 0)
-    groups = std::min(groups, std::max<int64_t>(1, limits.unit_registers / (registers * threads)));
-  const int64_t bytes = groups * (group_bytes + limits.reserved_bytes);
-  return static_cast<int>(
-      std::min<int64_t>(100, (100 * bytes + limits.unit_bytes - 1) / limits.unit_bytes));
-}
 
 Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels) {
   Diags diags;
@@ -39,9 +27,18 @@ Diags check_constants(const Session& session, std::span<const ir::Kernel> kernel
   return diags;
 }
 
+CudaModule::CudaModule(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
+                       ModuleOptions options)
+    : session_(std::move(session)),
+      definitions_(kernels.begin(), kernels.end()),
+      buffers_(*session_, options.guarded),
+      threads_(options.threads),
+      scheduled_(*session_, buffers_, definitions_, reports_, threads_,
+                 std::move(options.build_schedule)) {}
+
 Result<std::unique_ptr<Module>> CudaModule::make(std::shared_ptr<Session> session,
                                                  std::span<const ir::Kernel> kernels,
-                                                 const Build& build, int threads, bool guarded,
+                                                 const Build& build, ModuleOptions options,
                                                  Diags warnings) {
   Diags diags;
   for (const ir::Kernel& k : kernels)
@@ -49,9 +46,7 @@ Result<std::unique_ptr<Module>> CudaModule::make(std::shared_ptr<Session> sessio
       diags.push_back(error(fmt::format("kernel '{}' needs {} bytes of group memory, {} has {}",
                                         k.name, needed, session->id, session->limits.group_bytes)));
   if (has_error(diags)) return diags;
-  auto m = std::make_unique<CudaModule>(std::move(session), guarded);
-  m->definitions_.assign(kernels.begin(), kernels.end());
-  m->threads_ = threads;
+  auto m = std::make_unique<CudaModule>(std::move(session), kernels, std::move(options));
   m->build_seconds_ = build.seconds;
   m->warnings_ = std::move(warnings);
   diags = m->load(build);
@@ -91,20 +86,15 @@ Diags CudaModule::load(size_t kernel, const BuiltKernel& built,
   Function function = nullptr;
   if (const Status s = api.get_function(&function, code, built.entry.c_str()))
     return fail("cuModuleGetFunction", s);
-  if (const int64_t needed = codegen::scratch_bytes(k); needed > kDefaultGroupMemory)
-    if (const Status s =
-            api.set_function_attribute(function, kMostGroupMemory, static_cast<int>(needed)))
-      return fail("cuFuncSetAttribute", s);
   KernelReport report{k.name};
   int local = 0;
   if (api.function_attribute(&local, kLocalBytes, function) == kSuccess) report.stack_bytes = local;
-  if (api.function_attribute(&report.registers, kRegisters, function) != kSuccess)
-    report.registers = -1;
-  // A hint: older drivers do not have it, and some chips have no carve-out.
-  if (const int share = group_memory_share(session_->limits, codegen::scratch_bytes(k),
-                                           int64_t{threads_} * k.waves, report.registers);
-      share >= 0)
-    api.set_function_attribute(function, kGroupMemoryShare, share);
+  report.registers = registers_of(api, function);
+  const int64_t group_bytes = codegen::scratch_bytes(k);
+  const int share = group_memory_share(session_->limits, group_bytes, int64_t{threads_} * k.waves,
+                                       report.registers);
+  if (const Status s = set_group_memory(api, function, group_bytes, share))
+    return fail("cuFuncSetAttribute", s);
   reports_.push_back(std::move(report));
   functions_.push_back(function);
   return find_constants(kernel, code, built.entry);
@@ -278,38 +268,55 @@ Result<RunTimes> CudaModule::run_recorded(std::span<const Launch> launches,
   GraphRun run = nullptr;
   if (const Status s = api.make_run(&run, graph, 0)) return failure(api, "cuGraphInstantiate", s);
   const Owned<GraphRun> owned_run(run, api.destroy_run);
-  auto times = time_recorded(options, [&]() -> Diags {
+  return time_recorded(options, [&]() -> Diags {
     if (const Status s = api.launch_graph(run, stream)) return {failure(api, "cuGraphLaunch", s)};
     if (const Status s = api.synchronize(stream)) return {failure(api, "a graph of kernels", s)};
     return {};
   });
-  if (!times) return times;
-  if (const Diags faults = buffers_.check_guards(); has_error(faults)) return faults;
+}
+
+Diags CudaModule::check(std::span<const Launch> launches) const {
+  Diags faults = check_launches(launches, definitions_, buffers_.size(),
+                                [&](int b) { return buffers_.bytes_of(b); });
+  if (has_error(faults)) return faults;
+  return check_images(launches, definitions_, [&](int b) {
+    return buffers_.image_of(b) == nullptr ? nullptr : &buffers_.image_of(b)->shape;
+  });
+}
+
+Result<Refusal> CudaModule::prepare(std::span<const Launch> launches, const RunOptions& options) {
+  if (Diags faults = check(launches); has_error(faults)) return faults;
+  if (const Status s = session_->enter()) return failure(session_->api, "cuCtxSetCurrent", s);
+  return scheduled_.prepare(launches, options.resident);
+}
+
+Result<RunTimes> CudaModule::run_in_turn(std::span<const Launch> launches,
+                                         const RunOptions& options) {
+  if (Diags faults = make_events(2 * launches.size() + 1); has_error(faults)) return faults;
+  if (options.recorded && !launches.empty()) return run_recorded(launches, options);
+  RunTimes times;
+  for (int i = 0; i < options.warm_up + options.repeat && !launches.empty(); ++i) {
+    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
+    if (Diags faults = run_once(launches, i < options.warm_up ? nullptr : &times);
+        has_error(faults))
+      return faults;
+  }
   return times;
 }
 
 Result<RunTimes> CudaModule::run(std::span<const Launch> launches, const RunOptions& options) {
   if (options.repeat < 0 || options.warm_up < 0)
     return error("repeat and warm_up can not be negative");
+  if (options.recorded && !options.schedule.empty())
+    return error("a schedule is one launch, so there is nothing to record");
   Diags faults = buffers_.take_lost();
   if (has_error(faults)) return faults;
-  faults = check_launches(launches, definitions_, buffers_.size(),
-                          [&](int b) { return buffers_.bytes_of(b); });
-  if (has_error(faults)) return faults;
-  faults = check_images(launches, definitions_, [&](int b) {
-    return buffers_.image_of(b) == nullptr ? nullptr : &buffers_.image_of(b)->shape;
-  });
+  faults = check(launches);
   if (has_error(faults)) return faults;
   if (const Status s = session_->enter()) return failure(session_->api, "cuCtxSetCurrent", s);
-  faults = make_events(2 * launches.size() + 1);
-  if (has_error(faults)) return faults;
-  if (options.recorded && !launches.empty()) return run_recorded(launches, options);
-  RunTimes times;
-  for (int i = 0; i < options.warm_up + options.repeat && !launches.empty(); ++i) {
-    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    faults = run_once(launches, i < options.warm_up ? nullptr : &times);
-    if (has_error(faults)) return faults;
-  }
+  auto times =
+      options.schedule.empty() ? run_in_turn(launches, options) : scheduled_.run(launches, options);
+  if (!times) return times;
   faults = buffers_.check_guards();
   if (has_error(faults)) return faults;
   return times;

@@ -8,28 +8,31 @@
 
 #include "runtime/cuda/buffers.h"
 #include "runtime/cuda/build.h"
+#include "runtime/cuda/function.h"
 #include "runtime/cuda/nvml.h"
+#include "runtime/cuda/scheduled.h"
 
 namespace assay::runtime::cuda {
 
 // Errors: every kernel with more constants than the device allows.
 Diags check_constants(const Session& session, std::span<const ir::Kernel> kernels);
 
-// The carve-out: per cent of a unit's memory that should be group memory, so that it does not limit
-// occupancy. The rest is first-level cache. By the driver's default, a kernel without group memory
-// had 28 of 256 KiB of cache on an H200. -1: the driver reports no sizes.
-int group_memory_share(const Limits& limits, int64_t group_bytes, int64_t threads, int registers);
+struct ModuleOptions {
+  int threads = 1;  // of a wave
+  bool guarded = false;
+  ScheduleBuilder build_schedule;
+};
 
 class CudaModule final : public Module {  // invariant: functions_[i] runs definitions_[i]
  public:
-  // `threads`: of a wave. Errors: a kernel that needs more group memory than the device has; code
-  // that the driver rejects.
+  // Errors: a kernel that needs more group memory than the device has; code that the driver
+  // rejects.
   static Result<std::unique_ptr<Module>> make(std::shared_ptr<Session> session,
                                               std::span<const ir::Kernel> kernels,
-                                              const Build& build, int threads, bool guarded,
+                                              const Build& build, ModuleOptions options,
                                               Diags warnings);
-  CudaModule(std::shared_ptr<Session> session, bool guarded)
-      : session_(std::move(session)), buffers_(*session_, guarded) {}
+  CudaModule(std::shared_ptr<Session> session, std::span<const ir::Kernel> kernels,
+             ModuleOptions options);
 
   Result<int> allocate(int64_t bytes) override { return buffers_.allocate(bytes); }
   Result<int> allocate_image(const ImageShape& shape) override {
@@ -43,9 +46,10 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
     buffers_.read(from, data);
   }
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
+  Result<Refusal> prepare(std::span<const Launch> launches, const RunOptions& options) override;
   Result<double> joules() const override { return read_joules(session_->bus); }
   const std::vector<KernelReport>& reports() const override { return reports_; }
-  double build_seconds() const override { return build_seconds_; }
+  double build_seconds() const override { return build_seconds_ + scheduled_.build_seconds(); }
   const Diags& warnings() const override { return warnings_; }
 
  private:
@@ -55,11 +59,13 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
     size_t bytes = 0;
   };
   Diags load(const Build& build);
+  Diags check(std::span<const Launch> launches) const;
   Diags load(size_t kernel, const BuiltKernel& built,
              std::map<std::filesystem::path, Code>& loaded);
   Diags make_events(size_t count);
   Diags run_once(std::span<const Launch> launches, RunTimes* times);
   Status capture(std::span<const Launch> launches, Graph& graph, const char*& call);
+  Result<RunTimes> run_in_turn(std::span<const Launch> launches, const RunOptions& options);
   Result<RunTimes> run_recorded(std::span<const Launch> launches, const RunOptions& options);
   Diags find_constants(size_t kernel, Code code, const std::string& entry);
   bool has_constants(const Launch& launch) const {
@@ -74,13 +80,14 @@ class CudaModule final : public Module {  // invariant: functions_[i] runs defin
   std::shared_ptr<Session> session_;
   std::vector<Owned<Code>> code_;
   std::vector<Function> functions_;
-  std::vector<ir::Kernel> definitions_;
+  const std::vector<ir::Kernel> definitions_;
   std::vector<std::vector<Constant>> constants_;  // of each kernel
   Buffers buffers_;
   std::vector<Owned<Event>>
       events_;  // one before the first launch; per launch: constants filled, and finished
   std::vector<KernelReport> reports_;
-  int threads_ = 1;
+  const int threads_;
+  Scheduled scheduled_;
   double build_seconds_ = 0;
   Diags warnings_;
 };

@@ -10,6 +10,7 @@
 namespace assay::runtime::cuda {
 
 struct Limits {
+  int scheduled_units = 0;  // that can work through queues: all or none
   int group_threads = 0;
   int64_t group_bytes = 0;
   int64_t constant_bytes = 0;  // of one kernel

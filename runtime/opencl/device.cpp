@@ -147,7 +147,7 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
         session_(std::make_shared<Session>(std::move(session))),
         dialect_(std::move(dialect)) {
     info_.in_sequence = session_->ticks > 0 && codegen::has_sequence(dialect_);
-    info_.runs_schedules = info_.in_sequence;
+    info_.scheduled_units = info_.in_sequence ? info_.units : 0;
   }
 
   const DeviceInfo& info() const override { return info_; }

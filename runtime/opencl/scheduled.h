@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/opencl/launcher.h"
+#include "runtime/queue_table.h"
 
 namespace assay::runtime::opencl {
 
@@ -17,9 +18,9 @@ class Scheduled {  // invariant: refers to a loaded module that outlives it
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options);
 
  private:
-  struct Table;
-  Table table_of(std::span<const Launch> launches, std::span<const ir::Command> schedule) const;
-  Diags run_repeats(const Table& table, cl_kernel kernel, size_t scratch, cl_uint repeats,
+  QueueTable table_of(std::span<const Launch> launches,
+                      std::span<const ir::Command> schedule) const;
+  Diags run_repeats(const QueueTable& table, cl_kernel kernel, size_t scratch, cl_uint repeats,
                     std::vector<cl_ulong>& stamps);
 
   Loaded& loaded_;
