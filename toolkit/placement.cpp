@@ -124,7 +124,7 @@ Result<Placement> place(const Bundle& bundle, const std::string& device,
   const Diags failed = allocate(p, bundle);
   if (!failed.empty()) return failed;
   for (const ir::Step& step : bundle.plan.steps) p.launches.push_back(launch_of(step, bundle, p));
-  if (Diags failed = take_schedule(p, bundle.plan); !failed.empty()) return failed;
+  if (Diags unbuilt = take_schedule(p, bundle.plan); !unbuilt.empty()) return unbuilt;
   return p;
 }
 

@@ -187,10 +187,10 @@ Result<Scheduled::Work> Scheduled::work_of(std::span<const Launch> launches,
 }
 
 Status Scheduled::launch(const Work& work) const {
-  Address words = work.words.get(), state = work.state.get(), stamps = work.stamps.get();
+  Address zero = 0, words = work.words.get(), state = work.state.get(), stamps = work.stamps.get();
   auto each = static_cast<long long>(work.stamps_of_unit());
   auto patience = static_cast<unsigned long long>(kPatience * kTicks);
-  std::array<void*, 5> arguments{&words, &state, &stamps, &each, &patience};
+  std::array<void*, 6> arguments{&zero, &words, &state, &stamps, &each, &patience};
   const auto blocks = static_cast<unsigned>(work.units()) * static_cast<unsigned>(ready_->resident);
   return session_.api.launch_together(
       ready_->function, blocks, 1, 1, static_cast<unsigned>(ready_->threads), 1, 1,

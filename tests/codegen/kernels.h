@@ -109,28 +109,31 @@ inline Kernel elementwise(std::string name, int64_t n, const std::function<Value
   return k;
 }
 
-// Three waves per group. In each step, each stages a row of x and accumulates the next wave's row
+// Several waves per group. In each step, each stages a row of x and accumulates the next wave's row
 // in reverse.
-inline Kernel rotate(int64_t steps, int64_t groups) {
+inline Kernel rotate(int64_t steps, int64_t groups, int waves = 3) {
+  const int64_t of_group = int64_t{16} * waves;
   Kernel k;
   k.name = "rotate";
-  k.buffers = {input("x", 48 * steps * groups), output("y", 48 * groups), scratch("rows", 48)};
+  k.buffers = {input("x", of_group * steps * groups), output("y", of_group * groups),
+               scratch("rows", of_group)};
   k.index_names = {"group", "wave", "i"};
   k.registers = {{"sum", DType::f32, 16}};
   k.groups = groups;
-  k.waves = 3;
+  k.waves = waves;
   k.wave = 1;
-  const std::vector<Range> ranges{{0, groups - 1}, {0, 2}, {0, steps - 1}};
-  const Index own = variable(1, 16), next = modulo(variable(1) + 1, 3, ranges) * 16;
+  const std::vector<Range> ranges{{0, groups - 1}, {0, waves - 1}, {0, steps - 1}};
+  const Index own = variable(1, 16), next = modulo(variable(1) + 1, waves, ranges) * 16;
   const Stmt barrier{Barrier{}};
   k.body = {
       declare({0}), assign(0, constant_of(0, 16)),
       loop(2, steps,
-           {store(2, own, load(0, variable(0, 48 * steps) + variable(2, 48) + own, 16)), barrier,
+           {store(2, own, load(0, variable(0, of_group * steps) + variable(2, of_group) + own, 16)),
+            barrier,
             assign(0, op(ValueOp::fma,
                          {gather(2, next + 15, -1, 16), constant_of(0.5, 16), reg(0, 16)})),
             barrier}),
-      store(1, variable(0, 48) + own, reg(0, 16))};
+      store(1, variable(0, of_group) + own, reg(0, 16))};
   return k;
 }
 

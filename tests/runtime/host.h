@@ -50,8 +50,9 @@ class Host {
   LoadOptions& options() { return options_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  std::unique_ptr<Module> load(const std::vector<ir::Kernel>& kernels) {
-    auto m = device_->load(kernels, {}, options_);
+  std::unique_ptr<Module> load(const std::vector<ir::Kernel>& kernels,
+                               const hwdesc::Target& target = {}) {
+    auto m = device_->load(kernels, target, options_);
     if (m.ok()) return std::move(m).value();
     ADD_FAILURE() << render(m.diags());
     return nullptr;

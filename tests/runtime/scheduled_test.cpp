@@ -1,4 +1,5 @@
-// Launches by queues of the units, where signals and waits alone order them.
+// Launches by queues of the units, where signals and waits alone order them. Where lanes are
+// threads, two groups stay on each unit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +41,9 @@ struct Chain {
   std::vector<Launch> launches;
   BufferRange last;
 
-  Chain(Host& host, size_t length) : module(host.load({half_of_next()})) {
+  Chain(Host& host, size_t length)
+      : module(host.load({half_of_next()},
+                         host.device().info().threads ? lanes_are_threads() : hwdesc::Target())) {
     const int a = module->allocate(kElements * 4).value(),
               b = module->allocate(kElements * 4).value();
     for (size_t l = 0; l < length; ++l) {
@@ -64,6 +67,12 @@ class Scheduled : public ::testing::Test {
     const DeviceInfo& info = host.device().info();
     if (info.scheduled_units < 2) GTEST_SKIP() << "not two units with queues";
   }
+  RunOptions options_for(const std::vector<Command>& schedule, int repeat = 1, int warm_up = 0) {
+    RunOptions out{repeat, warm_up};
+    out.schedule = schedule;
+    out.resident = host.device().info().threads ? 2 : 1;
+    return out;
+  }
   Host host;
 };
 
@@ -78,8 +87,7 @@ TEST_F(Scheduled, a_chain_goes_from_unit_to_unit) {
     schedule.push_back(signal(s, unit, unit + 1));
   }
   constexpr int kRepeats = 20;
-  RunOptions options{kRepeats, 2};
-  options.schedule = schedule;
+  const RunOptions options = options_for(schedule, kRepeats, 2);
   const auto times = c.module->run(c.launches, options);
   ASSERT_TRUE(times.ok()) << render(times.diags());
   EXPECT_EQ(times->total.size(), size_t{kRepeats});
@@ -93,8 +101,7 @@ TEST_F(Scheduled, halves_need_no_barrier) {
   Chain c(host, kLength);
   std::vector<Command> schedule;
   for (int s = 0; s < static_cast<int>(kLength); ++s) schedule.push_back(run(s, 0, 2));
-  RunOptions options{5, 1};
-  options.schedule = schedule;
+  RunOptions options = options_for(schedule, 5, 1);
   options.traced = true;
   const auto times = c.module->run(c.launches, options);
   ASSERT_TRUE(times.ok()) << render(times.diags());
@@ -115,8 +122,7 @@ TEST_F(Scheduled, halves_need_no_barrier) {
 TEST_F(Scheduled, steps_of_a_trace_reach_from_the_first_unit_to_the_last) {
   Chain c(host, 2);
   const std::vector<Command> schedule = {run(0, 0, 2), barrier(2), run(1, 1, 2)};
-  RunOptions options;
-  options.schedule = schedule;
+  RunOptions options = options_for(schedule);
   options.traced = true;
   const auto times = c.module->run(c.launches, options);
   ASSERT_TRUE(times.ok()) << render(times.diags());
@@ -135,8 +141,7 @@ TEST_F(Scheduled, steps_of_a_trace_reach_from_the_first_unit_to_the_last) {
 TEST_F(Scheduled, some_units_of_the_device_are_enough) {
   Chain c(host, 2);
   const std::vector<Command> schedule = {run(0, 0, 1), barrier(1), run(1, 0, 1)};
-  RunOptions options{7, 1};
-  options.schedule = schedule;
+  const RunOptions options = options_for(schedule, 7, 1);
   const auto times = c.module->run(c.launches, options);
   ASSERT_TRUE(times.ok()) << render(times.diags());
   c.expect_values(2 * 8);
@@ -145,9 +150,7 @@ TEST_F(Scheduled, some_units_of_the_device_are_enough) {
 TEST_F(Scheduled, what_can_not_end_is_refused) {
   Chain c(host, 2);
   const auto said = [&](const std::vector<Command>& schedule) {
-    RunOptions options;
-    options.schedule = schedule;
-    const auto times = c.module->run(c.launches, options);
+    const auto times = c.module->run(c.launches, options_for(schedule));
     return times.ok() ? std::string("ok") : render(times.diags());
   };
   const auto has = [&](const std::vector<Command>& schedule, const char* part) {
@@ -166,8 +169,8 @@ TEST_F(Scheduled, a_run_can_be_cancelled) {
   Chain c(host, 2);
   const std::vector<Command> schedule = {run(0, 0, 2), run(1, 0, 2)};
   const CancelToken cancel = true;
-  RunOptions options{1000000, 0, &cancel};
-  options.schedule = schedule;
+  RunOptions options = options_for(schedule, 1000000);
+  options.cancel = &cancel;
   const auto times = c.module->run(c.launches, options);
   ASSERT_FALSE(times.ok());
   EXPECT_NE(render(times.diags()).find("cancelled"), std::string::npos);

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +34,7 @@
 #include "tests/codegen/space_kernels.h"
 #include "tests/codegen/storage_kernels.h"
 #include "tests/lower/problems.h"
+#include "tests/runtime/cuda/disassembled.h"
 #include "toolkit/profiles.h"
 
 namespace assay::runtime::cuda {
@@ -188,28 +188,9 @@ TEST_F(Nvrtc, compiles_constants_and_images) {
     compile(testing::random_reading(rng, {ir::Space::constant, ir::Space::plain}, type, 32), 32);
 }
 
-// Count of an instruction in machine code, by the disassembler named by ASSAY_NVDISASM.
-int occurrences(const std::string& cubin, const std::string& instruction) {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("assay-" + std::to_string(::getpid()) + ".cubin");
-  std::ofstream(file, std::ios::binary) << cubin;
-  FILE* out =
-      ::popen((std::string(std::getenv("ASSAY_NVDISASM")) + " -c " + file.string()).c_str(), "r");
-  std::string text;
-  for (char buffer[4096]; const size_t n = std::fread(buffer, 1, sizeof buffer, out);)
-    text.append(buffer, n);
-  ::pclose(out);
-  std::filesystem::remove(file);
-  int n = 0;
-  for (size_t at = 0; (at = text.find(instruction, at)) != std::string::npos; ++at) ++n;
-  return n;
-}
-
 // Each operation of a chain is one machine instruction, as the probe counts them per iteration.
 TEST_F(Nvrtc, chains_have_the_counted_instructions) {
-  const char* named = std::getenv("ASSAY_NVDISASM");
-  if (named == nullptr || !std::filesystem::exists(named))
-    GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  if (!testing::has_disassembler()) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
   probe::KernelShape shape{true, {32}, int64_t{48} << 10, true};
   shape.types = {"f16", "f16x2", "bf16", "bf16x2", "i8", "dot"};
   for (const std::string& name : codegen::instruction_names()) {
@@ -255,7 +236,7 @@ TEST_F(Nvrtc, chains_have_the_counted_instructions) {
       const auto made = compiler_->compile(*text, architecture);
       ASSERT_TRUE(made.ok()) << render(made.diags());
       // A few more instructions may set up the operands.
-      const int found = occurrences(made->cubin, c.instruction);
+      const int found = testing::occurrences(made->cubin, c.instruction);
       EXPECT_GE(found, c.count) << c.kernel << " sm_" << architecture;
       EXPECT_LE(found, c.count + 4) << c.kernel << " sm_" << architecture;
     }
@@ -264,9 +245,7 @@ TEST_F(Nvrtc, chains_have_the_counted_instructions) {
 
 // Constants are read from the constant bank, and texels by texture instructions.
 TEST_F(Nvrtc, paths_have_their_own_instructions) {
-  const char* named = std::getenv("ASSAY_NVDISASM");
-  if (named == nullptr || !std::filesystem::exists(named))
-    GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  if (!testing::has_disassembler()) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
   struct Read {
     ir::Kernel kernel;
     int constants, texels;  // instructions that read them
@@ -281,19 +260,19 @@ TEST_F(Nvrtc, paths_have_their_own_instructions) {
     for (const int architecture : architectures()) {
       const auto made = compiler_->compile(*text, architecture);
       ASSERT_TRUE(made.ok()) << render(made.diags());
-      EXPECT_EQ(occurrences(made->cubin, ", c[0x3][R"), r.constants)
+      EXPECT_EQ(testing::occurrences(made->cubin, ", c[0x3][R"), r.constants)
           << *text << "sm_" << architecture;
-      EXPECT_EQ(occurrences(made->cubin, " TLD."), r.texels) << *text << "sm_" << architecture;
-      EXPECT_EQ(occurrences(made->cubin, ", 2D"), r.texels) << *text << "sm_" << architecture;
+      EXPECT_EQ(testing::occurrences(made->cubin, " TLD."), r.texels)
+          << *text << "sm_" << architecture;
+      EXPECT_EQ(testing::occurrences(made->cubin, ", 2D"), r.texels)
+          << *text << "sm_" << architecture;
     }
   }
 }
 
 // apis.cuda.merged_loads: four neighbouring words are one load, one per row of the register tile.
 TEST_F(Nvrtc, merges_loads_of_neighbouring_words) {
-  const char* named = std::getenv("ASSAY_NVDISASM");
-  if (named == nullptr || !std::filesystem::exists(named))
-    GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
+  if (!testing::has_disassembler()) GTEST_SKIP() << "ASSAY_NVDISASM names no disassembler";
   const hwdesc::Target target = target_of("nvidia/a100-sxm4-40gb");
   const auto graph = compiler::parse_operator("matmul m=2048 n=2048 k=2048");
   ASSERT_TRUE(graph.ok()) << render(graph.diags());
@@ -311,7 +290,7 @@ TEST_F(Nvrtc, merges_loads_of_neighbouring_words) {
   for (const int architecture : architectures()) {
     const auto made = compiler_->compile(*text, architecture);
     ASSERT_TRUE(made.ok()) << render(made.diags());
-    EXPECT_GE(occurrences(made->cubin, "LDS.128"), p.tiles.back().extent[0])
+    EXPECT_GE(testing::occurrences(made->cubin, "LDS.128"), p.tiles.back().extent[0])
         << "sm_" << architecture;
   }
 }

@@ -1,6 +1,6 @@
 // A CUDA driver and its compiler on the host, for tests where there is no GPU. "Machine code" is a
-// shared object that g++ made of the kernel's source; a wave's lanes are coroutines that switch at
-// barriers; events read the host's clock. So launches, arguments and the printed text are tested,
+// shared object that g++ made of the kernel's source; lanes are coroutines that switch at barriers
+// (lanes.h); events read the host's clock. So launches, arguments and the printed text are tested,
 // but not performance.
 //
 // It is strict. A launch must have the threads of its kernel's launch bounds, and all lanes must
@@ -11,11 +11,13 @@
 //   FAIL_IMAGE=1         the driver rejects code
 //   FAIL_MEMORY=BYTES    buffers from this size on fail
 //   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting and all later calls fail
+//   FAIL_GROUP=N         group N of a cooperative launch never begins
+//   NOT_TOGETHER=1       there are no cooperative launches
+//   FAST_CLOCK=N         the device's clock goes N times as fast
 //   HOST_CUDA_LOG=FILE   a line per call of interest
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,15 +36,18 @@
 #include <vector>
 
 #include "capture.h"
+#include "lanes.h"
 #include "prelude.h"
 
 namespace {
 
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kNotFound = 500,
-              kIllegalAddress = 700;
+              kIllegalAddress = 700, kTooLarge = 720;
 constexpr size_t kGroupBytes = 160 * 1024;
+constexpr size_t kUnitThreads = 2048, kUnitRegisters = 65536, kUnitBytes = 164 * 1024,
+                 kUnitGroups = 16, kReservedBytes = 1024, kRegisters = 40;
+constexpr unsigned kUnits = 4;
 constexpr size_t kMostParameters = 24;
-constexpr size_t kStackBytes = 256 * 1024;
 
 long number(const char* name) {
   const char* text = std::getenv(name);
@@ -146,76 +151,38 @@ void call(void* entry, const std::vector<int64_t>& a) {
                                  a[20], a[21], a[22], a[23]);
 }
 
-// The lanes of one group, each on a stack of its own.
-struct Lane {
-  ucontext_t context{};
-  std::vector<char> stack = std::vector<char>(kStackBytes);
-  bool ended = false;
-};
+using Clock = std::chrono::steady_clock;
 
-struct Group {
-  std::vector<Lane> lanes;
-  ucontext_t host{};
-  size_t now = 0;
-  void* entry = nullptr;
-  const std::vector<int64_t>* arguments = nullptr;
-} group;
-
-void barrier() { swapcontext(&group.lanes[group.now].context, &group.host); }
-
-void be_lane() {
-  call(group.entry, *group.arguments);
-  group.lanes[group.now].ended = true;
-}
-
-// False: some lanes have ended while others wait at a barrier.
-bool run_group(const Function& f, const std::vector<int64_t>& arguments, unsigned threads) {
-  struct Dim {
-    unsigned x, y, z;
-  };
-  auto* lane_number = f.symbol<Dim>("threadIdx");
-  group.entry = f.entry;
-  group.arguments = &arguments;
-  if (group.lanes.size() < threads) group.lanes.resize(threads);
-  for (unsigned l = 0; l < threads; ++l) {
-    Lane& lane = group.lanes[l];
-    lane.ended = false;
-    getcontext(&lane.context);
-    lane.context.uc_stack.ss_sp = lane.stack.data();
-    lane.context.uc_stack.ss_size = lane.stack.size();
-    lane.context.uc_link = &group.host;
-    makecontext(&lane.context, be_lane, 0);
-  }
-  for (bool going_on = true; going_on;) {
-    unsigned ended = 0;
-    for (unsigned l = 0; l < threads; ++l) {
-      group.now = l;
-      lane_number->x = l;
-      swapcontext(&group.host, &group.lanes[l].context);
-      ended += group.lanes[l].ended ? 1 : 0;
-    }
-    if (ended != 0 && ended != threads) return false;
-    going_on = ended == 0;
-  }
-  return true;
+// Of the device, in ns.
+unsigned long long device_clock() {
+  static const Clock::time_point start = Clock::now();
+  const auto rate = static_cast<unsigned long long>(std::max(1L, number("FAST_CLOCK")));
+  const std::chrono::nanoseconds since = Clock::now() - start;
+  return 1 + rate * static_cast<unsigned long long>(since.count());
 }
 
 int run(const Function& f, unsigned groups, unsigned threads, size_t group_bytes,
-        const std::vector<int64_t>& arguments) {
-  struct Dim {
-    unsigned x, y, z;
-  };
-  auto* number_of_group = f.symbol<Dim>("blockIdx");
-  auto* scratch = f.symbol<unsigned char>("group_memory");
-  *f.symbol<void (*)()>("host_barrier") = barrier;
+        const std::vector<int64_t>& arguments, bool together) {
+  *f.symbol<void (*)(int, unsigned)>("host_barrier") = host_cuda::barrier;
+  *f.symbol<int (*)(int)>("host_vote") = host_cuda::vote;
+  *f.symbol<void (*)()>("host_sleep") = host_cuda::sleep;
+  *f.symbol<unsigned long long (*)()>("host_clock") = device_clock;
   *f.symbol<void (*)(unsigned long long, float, float, void*)>("host_texel") = read_texel;
-  for (unsigned g = 0; g < groups; ++g) {
-    number_of_group->x = g;
-    if (scratch != nullptr) std::memset(scratch, 0xFF, kGroupBytes);
-    if (!run_group(f, arguments, threads)) return kIllegalAddress;
-    for (size_t i = group_bytes; scratch != nullptr && i < kGroupBytes; ++i)
-      if (scratch[i] != 0xFF) return kIllegalAddress;
-  }
+  auto* shared = f.symbol<unsigned char>("group_memory");
+  const host_cuda::Kernel kernel{f.entry,
+                                 &arguments,
+                                 call,
+                                 threads,
+                                 group_bytes,
+                                 f.symbol<host_cuda::Dim>("blockIdx"),
+                                 f.symbol<host_cuda::Dim>("threadIdx"),
+                                 shared};
+  if (shared != nullptr) std::memset(shared, host_cuda::kPoison, kGroupBytes);
+  const bool ended = together ? host_cuda::run_together(kernel, groups, number("FAIL_GROUP"))
+                              : host_cuda::run_in_turn(kernel, groups);
+  if (!ended) return kIllegalAddress;
+  for (size_t i = group_bytes; shared != nullptr && i < kGroupBytes; ++i)
+    if (shared[i] != host_cuda::kPoison) return kIllegalAddress;
   return 0;
 }
 
@@ -229,7 +196,7 @@ std::string text_of(const std::string& file) {
 // Parameters and threads of each entry, which real machine code has.
 std::string facts_of(const std::string& source) {
   static const std::regex kEntry(
-      R"re(extern "C" __global__ void __launch_bounds__\((\d+)\) (\w+)\(([^)]*)\))re");
+      R"re(extern "C" __global__ void __launch_bounds__\((\d+)(?:, \d+)?\) (\w+)\(([^)]*)\))re");
   std::string out = "\nextern \"C\" {\n";
   for (std::sregex_iterator i(source.begin(), source.end(), kEntry), end; i != end; ++i) {
     const std::string parameters = (*i)[3];
@@ -395,10 +362,22 @@ API int cuDeviceGetPCIBusId(char* bus, int size, int) {
   return 0;
 }
 API int cuDeviceGetAttribute(int* value, int attribute, int) {
-  static const std::pair<int, int> kValues[] = {
-      {1, 1024},        {8, 48 * 1024}, {9, 64 * 1024},    {10, 32},  {16, 4},
-      {22, 131072},     {23, 65536},    {39, 2048},        {75, 8},   {76, 6},
-      {81, 164 * 1024}, {82, 65536},    {97, kGroupBytes}, {106, 16}, {111, 1024}};
+  static const std::pair<int, int> kValues[] = {{1, 1024},
+                                                {8, 48 * 1024},
+                                                {9, 64 * 1024},
+                                                {10, 32},
+                                                {16, kUnits},
+                                                {22, 131072},
+                                                {23, 65536},
+                                                {39, kUnitThreads},
+                                                {75, 8},
+                                                {76, 6},
+                                                {81, kUnitBytes},
+                                                {82, kUnitRegisters},
+                                                {95, number("NOT_TOGETHER") < 0},
+                                                {97, kGroupBytes},
+                                                {106, kUnitGroups},
+                                                {111, kReservedBytes}};
   *value = 0;
   for (const auto& [known, v] : kValues)
     if (known == attribute) *value = v;
@@ -420,7 +399,6 @@ API int cuStreamCreate(void** stream, unsigned) {
 API int cuStreamDestroy_v2(void*) { return 0; }
 API int cuStreamSynchronize(void*) { return is_broken() ? kIllegalAddress : 0; }
 
-using Clock = std::chrono::steady_clock;
 API int cuEventCreate(Clock::time_point** event, unsigned) {
   *event = new Clock::time_point();
   return 0;
@@ -583,7 +561,7 @@ API int cuMemcpy2DAsync_v2(const BlockCopy* c, void*) {
 }
 
 API int cuFuncGetAttribute(int* value, int attribute, Function*) {
-  *value = attribute == 4 ? 40 : attribute == 3 ? 16 : 0;
+  *value = attribute == 4 ? static_cast<int>(kRegisters) : attribute == 3 ? 16 : 0;
   return 0;
 }
 API int cuFuncSetAttribute(Function* f, int attribute, int value) {
@@ -612,6 +590,34 @@ API int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsig
   return host_cuda::now_or_later([=]() mutable {
     ++kernels;
     if (is_broken()) return 0;  // a kernel's error is reported later
-    return run(*f, gx, tx, group_bytes, values);
+    return run(*f, gx, tx, group_bytes, values, false);
   });
+}
+
+API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* groups, Function* f, int threads,
+                                                    size_t group_bytes) {
+  if (functions.count(f) == 0 || threads <= 0) return kInvalidValue;
+  const auto of = static_cast<size_t>(threads);
+  *groups = static_cast<int>(std::min({kUnitThreads / of, kUnitRegisters / (kRegisters * of),
+                                       kUnitBytes / (group_bytes + kReservedBytes), kUnitGroups}));
+  return 0;
+}
+API int cuLaunchCooperativeKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned tx,
+                                  unsigned ty, unsigned tz, unsigned group_bytes, void* stream,
+                                  void** arguments) {
+  int fitting = 0;
+  if (cuOccupancyMaxActiveBlocksPerMultiprocessor(&fitting, f, static_cast<int>(tx), group_bytes) !=
+          0 ||
+      number("NOT_TOGETHER") >= 0)
+    return kInvalidValue;
+  if (stream == nullptr || gx == 0 || gy != 1 || gz != 1 || ty != 1 || tz != 1)
+    return kInvalidValue;
+  if (gx > kUnits * static_cast<unsigned>(fitting)) return kTooLarge;
+  if (static_cast<int>(tx) != f->threads || group_bytes > f->most_group_bytes) return kInvalidValue;
+  std::vector<int64_t> values(kMostParameters);
+  for (size_t i = 0; i < static_cast<size_t>(f->parameters); ++i)
+    std::memcpy(&values[i], arguments[i], sizeof(int64_t));
+  note("together groups %u threads %u bytes %u\n", gx, tx, group_bytes);
+  ++kernels;
+  return is_broken() ? 0 : run(*f, gx, tx, group_bytes, values, true);
 }

@@ -9,14 +9,17 @@ constexpr const char* kPrelude = R"cpp(
 #define __shared__
 #define __constant__
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
   extern "C" {
   struct Dim {
     unsigned x, y, z;
   };
   Dim threadIdx, blockIdx;
-  void (*host_barrier)();
+  void (*host_barrier)(int number, unsigned count);
+  int (*host_vote)(int yes);
+  void (*host_sleep)();
+  unsigned long long (*host_clock)();
   void (*host_texel)(unsigned long long, float, float, void*);
   }
   struct float4 {
@@ -37,11 +40,20 @@ constexpr const char* kPrelude = R"cpp(
     host_texel(t, x, y, &v);
     return v;
   }
-  inline void __syncwarp() { host_barrier(); }
-  inline void __syncthreads() { host_barrier(); }
+  inline void __syncwarp() { host_barrier(-1, 0); }
+  inline void __syncthreads() { host_barrier(0, 0); }
+  inline int __syncthreads_or(int yes) { return host_vote(yes); }
+  inline void __barrier_sync_count(unsigned number, unsigned count) {
+    host_barrier((int)number, count);
+  }
+  inline void __nanosleep(unsigned) { host_sleep(); }
+  inline unsigned long long clock64() { return host_clock(); }
   inline void __trap() { __builtin_trap(); }
   inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-  inline int atomicAdd(int* to, int by) { return __atomic_fetch_add(to, by, __ATOMIC_RELAXED); }
+  template <class T>
+  T atomicAdd(T* to, T by) {
+    return __atomic_fetch_add(to, by, __ATOMIC_RELAXED);
+  }
   inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
   inline unsigned __float_as_uint(float number) { return __builtin_bit_cast(unsigned, number); }
   inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
