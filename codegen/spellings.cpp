@@ -100,7 +100,7 @@ constexpr SpellingRow kRows[] = {
     {"barrier_global", {"lanes"}, kOptional},
     // One kernel that executes a sequence of launches, and its case for one launch's groups.
     {"sequence", {"name", "cases"}, kOptional},
-    // The kernel whose units work through queues of their own; it may need its program's `sequence`.
+    // The kernel whose units work through queues of their own; it may need the `sequence`.
     {"queues", {"name", "cases", "lanes", "resident"}, kOptional},
     {"sequence_case", {"number", "body", "arguments", "lanes"}, kOptional},
     {"sequence_argument_in", {"scalar", "position"}, kOptional},

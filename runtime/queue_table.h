@@ -12,9 +12,9 @@ namespace assay::runtime {
 
 // `words`: per unit the place of its rows, and the place behind the last one's; what a launch
 // needs, per launch; then rows of four:
-//   run     0, place of the launch, first group, end
-//   signal  1, counter, counter of the unit's own groups or -1
-//   wait    2, counter, value, how much a pass adds to the counter
+//   run     0, place of the launch, first group, end.
+//   signal  1, counter, counter of the unit's own groups or -1.
+//   wait    2, counter, value, how much a pass adds to the counter.
 // Where several groups stay on a unit, each has to go through all of its rows. A signal counts when
 // the last of them has come to it: they count themselves first. Between two runs they wait for each
 // other, since the second may read what the first wrote.

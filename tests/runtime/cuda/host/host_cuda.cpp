@@ -10,8 +10,8 @@
 //   FAIL_BUILD=1         nothing compiles
 //   FAIL_IMAGE=1         the driver rejects code
 //   FAIL_MEMORY=BYTES    buffers from this size on fail
-//   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting and all later calls fail
-//   FAIL_GROUP=N         group N of a cooperative launch never begins
+//   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting and all later calls fail.
+//   FAIL_GROUP=N         group N of a cooperative launch never begins.
 //   NOT_TOGETHER=1       there are no cooperative launches
 //   FAST_CLOCK=N         the device's clock goes N times as fast
 //   HOST_CUDA_LOG=FILE   a line per call of interest
