@@ -66,22 +66,44 @@ class TableBuilder {  // invariant: out_.commands has as many entries as units w
   void add_run(int command, const ir::Command& c, int unit) {
     const auto [begin, end] = ir::groups_of(c, unit);
     if (begin >= end) return;
-    if (form_.resident > 1 && has_run_) meet(kOfNone, fresh(), form_.resident);
+    if (form_.resident > 1 && has_run_) meet_unit();
     add(command, 0, launch_places_[static_cast<size_t>(c.step)], begin, end);
     has_run_ = true;
+    own_ = -1;
+  }
+
+  // The unit's groups, behind its last run. Those that came to a signal since then are counted.
+  void meet_unit() {
+    if (own_ < 0)
+      meet(kOfNone, fresh(), form_.resident);
+    else
+      add(kOfNone, 2, own_, form_.resident, form_.resident);
+  }
+
+  void add_signal(int command, const ir::Command& c) {
+    own_ = form_.resident > 1 ? fresh() : -1;
+    signalled_ = named(c.counter);
+    add(command, 1, signalled_, own_);
+  }
+
+  void add_wait(int command, const ir::Command& c) {
+    const int64_t counter = named(c.counter);
+    add(command, 2, counter, c.value, each_[counter]);
+    // It is for all signals, this unit's behind its last run too.
+    if (own_ >= 0 && counter == signalled_ && c.value == each_[counter]) has_run_ = false;
   }
 
   void add_unit(int unit) {
     out_.commands.emplace_back();
     has_run_ = false;
+    own_ = -1;
     for (size_t i = 0; i < schedule_.size(); ++i) {
       const ir::Command& c = schedule_[i];
       const int command = static_cast<int>(i);
       if (unit < c.first || unit >= c.last) continue;
       if (c.kind == Kind::run) add_run(command, c, unit);
-      if (c.kind == Kind::signal)
-        add(command, 1, named(c.counter), form_.resident > 1 ? fresh() : -1);
-      if (c.kind == Kind::wait) add(command, 2, named(c.counter), c.value, each_[named(c.counter)]);
+      if (c.kind == Kind::signal) add_signal(command, c);
+      if (c.kind == Kind::wait) add_wait(command, c);
       if (c.kind == Kind::barrier) meet_all(command, i);
     }
     if (form_.repeats) meet_all(kOfNone, schedule_.size());
@@ -95,7 +117,10 @@ class TableBuilder {  // invariant: out_.commands has as many entries as units w
   std::map<int, int64_t> counters_;     // of the schedule
   std::map<size_t, int64_t> barriers_;  // by position in the schedule; the last one behind it
   std::map<int64_t, int64_t> each_;
-  bool has_run_ = false;  // the unit's groups, since they last met
+  // Of a unit: whether its groups ran some since they last met; behind its last run, the counter of
+  // the groups that came to its last signal (-1: there is none), and what that signals.
+  bool has_run_ = false;
+  int64_t own_ = -1, signalled_ = -1;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace assay::runtime {
 //   wait    2, counter, value, how much a pass adds to the counter.
 // Where several groups stay on a unit, each has to go through all of its rows. A signal counts when
 // the last of them has come to it: they count themselves first. Between two runs they wait for each
-// other, since the second may read what the first wrote.
+// other, since the second may read what the first wrote, unless a wait between them shows it.
 struct QueueTable {
   std::vector<int64_t> words;
   // Per unit and row: the position of its command; -1: it is of none.

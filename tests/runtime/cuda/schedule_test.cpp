@@ -40,7 +40,7 @@ void draw_schedule(ir::Plan& plan, std::mt19937& rng) {
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const int first = static_cast<int>(rng() % kUnits);
     const int units = 1 + static_cast<int>(rng() % static_cast<unsigned>(kUnits - first));
-    assigned.push_back({first, units, static_cast<double>(s), 0});
+    assigned.push_back({first, first + units, static_cast<double>(s), 0});
   }
   plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan));
   plan.resident = 1 + static_cast<int>(rng() % 3);
@@ -100,13 +100,12 @@ TEST(CudaSchedule, drawn_graphs_are_right) {
               "right");
 }
 
-// A product by a schedule that is written here: its notes.
-std::string notes_of(int units, int resident) {
-  const test::ScratchDirectory scratch;
+// How a plan with a barrier behind each step runs, and its notes.
+std::string notes_of(int units, int resident, const std::string& cache) {
   CompileOptions options;
   options.schedule = compiler::Schedule::off;
   options.build = false;
-  options.cache_dir = scratch.at("cache");
+  options.cache_dir = cache;
   std::mt19937 rng(5);
   Result<Bundle> bundle = compile_bundle(test::drawn_graph(rng), profile_of_four_units(), options);
   if (!bundle) return render(bundle.diags());
@@ -124,22 +123,27 @@ std::string notes_of(int units, int resident) {
 }
 
 TEST(CudaSchedule, what_does_not_fit_runs_in_turn_with_the_reason) {
-  EXPECT_EQ(said({}, [] { return notes_of(kUnits, 2); }), "side by side\n");
-  EXPECT_THAT(said({}, [] { return notes_of(kUnits, 100); }),
+  const test::ScratchDirectory scratch;
+  const std::string cache = scratch.at("cache");
+  EXPECT_EQ(said({}, [&] { return notes_of(kUnits, 2, cache); }), "side by side\n");
+  EXPECT_THAT(said({}, [&] { return notes_of(kUnits, 100, cache); }),
               ::testing::AllOf(HasSubstr("in turn\n"),
                                HasSubstr("of the schedule's groups fit a unit of cuda:0, the plan "
                                          "has `resident: 100`: kernel '"),
                                HasSubstr(": steps run one after the other\nhint: `resident: ")));
-  EXPECT_THAT(said({}, [] { return notes_of(kUnits + 1, 1); }),
+  EXPECT_THAT(said({}, [&] { return notes_of(kUnits + 1, 1, cache); }),
               HasSubstr("the schedule is for 5 units and cuda:0 has 4: steps run one after the "
                         "other"));
-  EXPECT_THAT(said({{"NOT_TOGETHER", "1"}}, [] { return notes_of(kUnits, 1); }),
+  EXPECT_THAT(said({{"NOT_TOGETHER", "1"}}, [&] { return notes_of(kUnits, 1, cache); }),
               HasSubstr("cuda:0 does not run steps side by side: steps run one after the other"));
 }
 
 // The driver breaks its promise: one group of the launch never begins.
 TEST(CudaSchedule, a_wait_that_never_ends_is_an_error) {
-  EXPECT_EQ(said({{"FAIL_GROUP", "3"}, {"FAST_CLOCK", "1000"}}, [] { return notes_of(kUnits, 2); }),
+  const test::ScratchDirectory scratch;
+  const std::string cache = scratch.at("cache");
+  EXPECT_EQ(said({{"FAIL_GROUP", "3"}, {"FAST_CLOCK", "1000"}},
+                 [&] { return notes_of(kUnits, 2, cache); }),
             "error: a unit of cuda:0 waited 60 s for another one\n");
 }
 
