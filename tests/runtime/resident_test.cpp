@@ -40,6 +40,13 @@ ir::Kernel mirror() {
   return k;
 }
 
+// Waves read what the others staged, and nothing waits behind that.
+ir::Kernel rotate_once(int waves) {
+  ir::Kernel k = rotate(1, kGroups, waves);
+  std::get<ir::For>(k.body[2].node).body.pop_back();
+  return k;
+}
+
 class Resident : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -92,16 +99,16 @@ class Resident : public ::testing::Test {
   Host host;
 };
 
-// Each waits for its own waves alone, and goes on to groups that use the same scratch.
+// Each waits for its own waves alone, and goes on to groups and kernels that use the same scratch.
 TEST_F(Resident, kernels_of_few_waves_run_beside_wide_ones) {
-  const std::vector<ir::Kernel> kernels{rotate(3, kGroups, 2), rotate(3, kGroups, 8),
+  const std::vector<ir::Kernel> kernels{rotate_once(2), rotate_once(4), rotate_once(8),
                                         rotate(3, kGroups, 4)};
   for (const int resident : {1, 2, 3}) {
     const auto module = load(kernels);
     ASSERT_NE(module, nullptr);
     std::vector<Launch> launches;
     std::vector<std::vector<std::vector<float>>> values;
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < 4; ++k) {
       const ir::Kernel& kernel = kernels[static_cast<size_t>(k)];
       values.push_back(
           {host.random(kernel.buffers[0].elements), Host::poison(kernel.buffers[1].elements)});
@@ -109,14 +116,27 @@ TEST_F(Resident, kernels_of_few_waves_run_beside_wide_ones) {
           {k, {filled(*module, values.back()[0]), filled(*module, values.back()[1])}, {}});
     }
     std::vector<Command> schedule;
-    for (int k = 0; k < 3; ++k) schedule.push_back(run(k, 0, kUnits, 0, kGroups));
+    for (int k = 0; k < 4; ++k) schedule.push_back(run(k, 0, kUnits, 0, kGroups));
     const auto times = run_it(*module, launches, schedule, resident);
     ASSERT_TRUE(times.ok()) << render(times.diags());
-    for (size_t k = 0; k < 3; ++k) {
+    for (size_t k = 0; k < 4; ++k) {
       ASSERT_TRUE(codegen::interpret(kernels[k], values[k]).ok());
       EXPECT_EQ(read(*module, launches[k].arguments[1], values[k][1].size()), values[k][1])
           << "kernel " << k << ", " << resident << " on a unit";
     }
+  }
+}
+
+TEST_F(Resident, each_group_runs_once) {
+  for (const int resident : {1, 2, 5}) {
+    const auto module = load({elementwise("next", 1000, [](ir::Value v) {
+      return op(ir::ValueOp::add, {v, constant_of(1, v.lanes)});
+    })});
+    const BufferRange a = filled(*module, std::vector<float>(1000, 0));
+    const auto times =
+        run_it(*module, {{0, {a, a}, {}}}, {run(0, 0, kUnits, 0, 1000 / 64 + 1)}, resident);
+    ASSERT_TRUE(times.ok()) << render(times.diags());
+    EXPECT_EQ(read(*module, a, 1000), std::vector<float>(1000, 1)) << resident << " on a unit";
   }
 }
 

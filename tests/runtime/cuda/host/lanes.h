@@ -114,18 +114,20 @@ inline bool has_ended(const Group& g, const Kernel& k) {
                      [](const Lane& l) { return l.ended; });
 }
 
-// Lanes at barriers where all have come go on.
+// Lanes at barriers where all have come go on. Where lanes want different numbers of them, none
+// does.
 inline void release(Group& g, const Kernel& k) {
   const auto last = g.lanes.begin() + k.threads;
   for (auto l = g.lanes.begin(); l != last; ++l) {
-    if (l->wanted == 0) continue;
-    const auto is_there = [&](const Lane& o) {
-      return o.wanted == l->wanted && o.barrier == l->barrier;
-    };
-    if (std::count_if(g.lanes.begin(), last, is_there) != static_cast<long>(l->wanted)) continue;
-    const int number = l->barrier;
+    const unsigned wanted = l->wanted;
+    const auto is_there = [&](const Lane& o) { return o.wanted != 0 && o.barrier == l->barrier; };
+    const auto differs = [&](const Lane& o) { return is_there(o) && o.wanted != wanted; };
+    if (wanted == 0 || std::any_of(g.lanes.begin(), last, differs) ||
+        std::count_if(g.lanes.begin(), last, is_there) != static_cast<long>(wanted))
+      continue;
     for (auto o = g.lanes.begin(); o != last; ++o)
-      if (o->wanted != 0 && o->barrier == number) o->wanted = 0;
+      if (is_there(*o) && &*o != &*l) o->wanted = 0;
+    l->wanted = 0;
   }
 }
 
