@@ -209,6 +209,16 @@ void print_entry(Printer& p, const FrameText& frame, const std::string& body, in
                .text;
 }
 
+// The case for a kernel's groups, behind the function it may call.
+std::string print_case(Printer& p, const FrameText& frame, const std::string& body, size_t number) {
+  const std::vector<Filling> fillings{{"number", {std::to_string(number)}},
+                                      {"body", {body}},
+                                      {"arguments", {frame.arguments}},
+                                      {"lanes", {std::to_string(p.threads * p.kernel.waves)}}};
+  if (p.has("sequence_function")) p.out += p.spell("sequence_function", fillings).text;
+  return p.spell("sequence_case", fillings).text;
+}
+
 Diags complaints(const Printer& p) {
   Diags out;
   for (const std::string& what : p.unsupported)
@@ -255,11 +265,7 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
   if (frame == Frame::entry)
     print_entry(p, words, body, threads);
   else
-    cases += p.spell("sequence_case", {{"number", {std::to_string(number)}},
-                                       {"body", {body}},
-                                       {"arguments", {words.arguments}},
-                                       {"lanes", {std::to_string(threads * kernel.waves)}}})
-                 .text;
+    cases += print_case(p, words, body, number);
   waves = std::max(waves, kernel.waves);
   append(diags, complaints(p));
   used.words.merge(own.words);
@@ -402,8 +408,8 @@ Result<std::string> render_sequence(std::span<const ir::Kernel> kernels, const D
 
 Result<std::string> render_queues(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                                   const std::string& name, int threads, int resident) {
-  if (dialect.find("queues") == nullptr)
-    return error(fmt::format("dialect '{}' has no `queues`", dialect.name));
+  if (dialect.find("queues") == nullptr || has_sequence(dialect))
+    return error(fmt::format("dialect '{}' has no `queues` without `sequence`", dialect.name));
   Result<Unit> unit = unit_of(kernels, dialect, Frame::sequence, threads);
   if (!unit) return unit.diags();
   unit->used.words.emplace("queues");

@@ -39,7 +39,7 @@ bool has_sequence(const Dialect& dialect);
 // One kernel `name` in which groups stay on their units and work through queues of them, by the
 // dialect's `queues` alone. Queues name `kernels` by position. Its groups have the threads of the
 // widest kernel; `resident` of them are on each unit. Errors: as render; a dialect without
-// `queues`.
+// `queues`, or whose `queues` need its `sequence`.
 Result<std::string> render_queues(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                                   const std::string& name, int threads, int resident);
 

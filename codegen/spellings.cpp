@@ -103,6 +103,8 @@ constexpr SpellingRow kRows[] = {
     // The kernel whose units work through queues of their own; it may need the `sequence`.
     {"queues", {"name", "cases", "lanes", "resident"}, kOptional},
     {"sequence_case", {"number", "body", "arguments", "lanes"}, kOptional},
+    // Behind the body, for the case to call.
+    {"sequence_function", {"body", "arguments", "lanes"}, kOptional},
     {"sequence_argument_in", {"scalar", "position"}, kOptional},
     {"sequence_argument_out", {"scalar", "position"}, kOptional},
     {"sequence_argument_scratch", {"scalar", "offset"}, kOptional},

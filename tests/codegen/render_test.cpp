@@ -13,6 +13,7 @@ namespace assay::codegen {
 namespace {
 
 using namespace assay::testing;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -211,6 +212,29 @@ TEST(Render, an_operation_is_printed_in_the_chosen_form) {
   EXPECT_THAT(printed({k}, *mad),
               ::testing::ContainsRegex(
                   "mad\\(.*, \\(float16?8?4?\\)\\(2.0f\\), \\(float16?8?4?\\)\\(3.0f\\)\\)"));
+}
+
+// A kernel of several waves decides the threads of all.
+TEST(Render, queues_have_a_case_for_each_kernel) {
+  const auto cuda = parse_dialect(dialect_text("cuda"), "cuda.yaml");
+  ASSERT_TRUE(cuda.ok()) << assay::render(cuda.diags());
+  const auto text = [&](const std::vector<ir::Kernel>& kernels, const Dialect& dialect) {
+    const auto t = render_queues(kernels, dialect, "run_all", 16, 5);
+    return t.ok() ? *t : assay::render(t.diags());
+  };
+  EXPECT_THAT(
+      text({copy(64), rotate(2, 3)}, *cuda),
+      AllOf(HasSubstr("__launch_bounds__(48, 5) run_all("), HasSubstr("if (threadIdx.x < 16)"),
+            HasSubstr("rotate_body((const float*)(memory + launch[1 + 0]), (float*)(memory + "
+                      "launch[1 + 1]), (float*)(group_memory + 0), group, threadIdx.x, kept);"),
+            HasSubstr("case 1:"), Not(HasSubstr("case 2:"))));
+  EXPECT_THAT(text({copy(64)}, cpp()), HasSubstr("dialect 'cpp' has no `queues`"));
+  const auto opencl = parse_dialect(dialect_text("opencl"), "opencl.yaml");
+  ASSERT_TRUE(opencl.ok());
+  EXPECT_THAT(text({copy(64)}, *opencl), HasSubstr("has no `queues` without `sequence`"));
+  Kernel fixed = copy(64);
+  fixed.buffers[0].space = ir::Space::constant;
+  EXPECT_THAT(text({fixed}, *cuda), HasSubstr("can not spell 'sequence_argument_constant'"));
 }
 
 TEST(Render, prints_only_needed_headers) {

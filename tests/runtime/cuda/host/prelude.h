@@ -9,6 +9,7 @@ constexpr const char* kPrelude = R"cpp(
 #define __shared__
 #define __constant__
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
   extern "C" {
