@@ -27,8 +27,8 @@ struct Reader : YamlReader {
 };
 
 hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
-  only_keys(n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "schedules", "math",
-                "dtypes", "lanes"});
+  only_keys(n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "schedules",
+                "conditions", "math", "dtypes", "lanes"});
   hwdesc::DialectCapabilities c;
   for (const std::string& w : words(n, "vector_widths")) {
     const std::optional<int64_t> width = yaml::whole_number(w);
@@ -40,6 +40,7 @@ hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
   c.group_memory = flag(n, "group_memory");
   c.prefetch = flag(n, "prefetch");
   c.schedules = n.find("schedules") != nullptr && flag(n, "schedules");
+  c.conditions = n.find("conditions") != nullptr && flag(n, "conditions");
   c.math = words(n, "math");
   c.dtypes = words(n, "dtypes");
   if (n.find("lanes") != nullptr) c.lanes = words(n, "lanes");

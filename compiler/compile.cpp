@@ -17,6 +17,7 @@
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/join_statistics.h"
 #include "compiler/passes/lift.h"
+#include "compiler/passes/mark_needed.h"
 #include "compiler/passes/merge_products.h"
 #include "compiler/passes/pack_strided.h"
 #include "compiler/passes/place.h"
@@ -105,8 +106,9 @@ struct Sequences {
   bool found = false;
 
   LaidOut cut(LaidOut laid) {
-    found = has_sequences(laid);
-    return cut_sequences(std::move(laid), pieces);
+    CutSequences out = cut_sequences(std::move(laid), pieces);
+    found = out.found;
+    return std::move(out.laid);
   }
 };
 
@@ -256,12 +258,14 @@ std::string why_in_turn(const hwdesc::Target& target, const model::Machine& m, S
     return field + ".coresident_barrier is not known: what a barrier takes inside one launch";
   if (how == Schedule::automatic && target.dialect.known && !target.dialect.schedules)
     return "kernels of " + target.dialect.name +
-           " run one step at a time; `--schedule always` shows what side by side would take";
+           " run one step at a time if not told otherwise; `--schedule always` tells what side by "
+           "side would take";
   return "";
 }
 
 Scheduled scheduled(ir::Plan& plan, const hwdesc::Target& target, const model::Machine& m,
                     Schedule how) {
+  if (m.conditions) mark_needed(plan);
   std::string why_not = how == Schedule::off ? "" : why_in_turn(target, m, how);
   if (why_not.empty()) return schedule(plan, m, how);
   Scheduled out;

@@ -19,6 +19,7 @@ struct DialectCapabilities {
   bool group_memory = false;        // scratchpad of a group
   bool prefetch = false;            // software prefetch
   bool schedules = false;           // steps of a plan run side by side, on units with queues
+  bool conditions = false;          // steps are left out where Step::needed_if does not hold
   std::vector<std::string> math;    // exp, tanh, ... it can spell
   std::vector<std::string> dtypes;  // element types it can store
   std::vector<std::string> lanes;   // styles of lanes it prints for: simd, simt; empty: any

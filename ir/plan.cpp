@@ -85,6 +85,16 @@ struct PlanVerifier {
       }
     }
   }
+
+  void check_condition(const Step& s) {
+    if (!s.needed_if) return;
+    const int t = s.needed_if->tensor;
+    if (t < 0 || t >= static_cast<int>(p.tensors.size()))
+      fail("step " + s.name + " is needed by a tensor that does not exist");
+    else if (p.tensors[static_cast<size_t>(t)].host)
+      fail("step " + s.name + " is needed by tensor " + p.tensors[static_cast<size_t>(t)].name +
+           ", which lies in host memory");
+  }
 };
 
 }  // namespace
@@ -122,6 +132,7 @@ Diags verify(const Plan& p) {
       continue;
     }
     v.check_arguments(s, p.programs[static_cast<size_t>(s.program)]);
+    v.check_condition(s);
   }
   const Diags transfers = verify_transfers(p);
   v.diags.insert(v.diags.end(), transfers.begin(), transfers.end());

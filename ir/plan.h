@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -41,6 +42,13 @@ struct PlanTensor {
   bool operator==(const PlanTensor&) const = default;
 };
 
+// Where the first element of a tensor is not 0 (`value`), or where it is 0.
+struct NeededIf {
+  int tensor = -1;
+  bool value = true;
+  bool operator==(const NeededIf&) const = default;
+};
+
 // One program at work.
 struct Step {
   std::string name;  // the anchor's name in the model
@@ -51,6 +59,8 @@ struct Step {
   // Of each argument, the element of its tensor's storage where it begins; it goes on from there as
   // the program lays it out. Empty: each is a whole tensor.
   std::vector<int64_t> begins = {};
+  // Elsewhere what it writes does not matter, and a device may leave it out: the branches of an If.
+  std::optional<NeededIf> needed_if = {};
   bool operator==(const Step&) const = default;
 };
 

@@ -21,8 +21,8 @@ constexpr int64_t kMostPairs = int64_t{1} << 20;
 
 size_t at(int i) { return static_cast<size_t>(i); }
 
-struct Access {  // of a step to one of its arguments
-  int step = -1, argument = -1;
+struct Access {                  // of a step to one of its arguments
+  int step = -1, argument = -1;  // -1: its condition
   int tensor = -1;
   int64_t begin = 0, end = 0;  // bytes of the arena
   bool writes = false;
@@ -114,6 +114,12 @@ class ScheduleVerifier {  // invariant: refers to a plan that outlives it
         const auto [begin, end] = bytes_of_argument(plan_, step, a);
         now.push_back({s, static_cast<int>(a), step.arguments[a], begin, end, a >= reads});
       }
+      if (step.needed_if) {
+        const PlanTensor& t = plan_.tensors[at(step.needed_if->tensor)];
+        if (t.kind != TensorKind::constant)
+          now.push_back(
+              {s, -1, step.needed_if->tensor, t.offset, t.offset + bytes_of(t.dtype), false});
+      }
       for (const Access& a : now) meet(a, live);
       live.insert(live.end(), now.begin(), now.end());
     }
@@ -140,7 +146,8 @@ class ScheduleVerifier {  // invariant: refers to a plan that outlives it
   // Is there a pair of units that touch the same elements, of which one is not over before the
   // other begins?
   bool conflict(const Access& old, const Access& now) {
-    const bool same = old.tensor == now.tensor && old.begin == now.begin &&
+    const bool same = old.tensor == now.tensor && old.begin == now.begin && old.argument >= 0 &&
+                      now.argument >= 0 &&
                       shape_of(old.step, old.argument) == shape_of(now.step, now.argument);
     for (const int a : runs_[at(old.step)])
       for (const int b : runs_[at(now.step)]) {

@@ -15,6 +15,7 @@
 //   steps:
 //     - {name: conv1, label: "conv 64x112x112 7x7 (conv1)", program: 0, arguments: [0, 1, 2]}
 //     - {name: row, program: 1, arguments: [2, 3], begins: [4096, 0]}  # from element 4096 on
+//     - {name: yes, program: 2, arguments: [3, 4], needed_if: {tensor: 5, value: true}}
 //   resident: 2                                     # of a GPU: all in one launch
 //   schedule:                                       # text_schedule.h
 //     - {run: 0}
@@ -72,8 +73,11 @@ std::string spell_step(const Step& s) {
   const std::string label = s.label.empty() ? "" : fmt::format(", label: {}", quote(s.label));
   const std::string begins =
       s.begins.empty() ? "" : fmt::format(", begins: [{}]", fmt::join(s.begins, ", "));
-  return fmt::format("{{name: {}{}, program: {}, arguments: [{}]{}}}", quote(s.name), label,
-                     s.program, fmt::join(s.arguments, ", "), begins);
+  const std::string needed = s.needed_if ? fmt::format(", needed_if: {{tensor: {}, value: {}}}",
+                                                       s.needed_if->tensor, s.needed_if->value)
+                                         : "";
+  return fmt::format("{{name: {}{}, program: {}, arguments: [{}]{}{}}}", quote(s.name), label,
+                     s.program, fmt::join(s.arguments, ", "), begins, needed);
 }
 
 class PlanReader {
@@ -188,7 +192,9 @@ class PlanReader {
   }
 
   void read_step(const yaml::Node& node) {
-    if (!r_.is_map(node, "a step", {"name", "label", "program", "arguments", "begins"})) return;
+    if (!r_.is_map(node, "a step",
+                   {"name", "label", "program", "arguments", "begins", "needed_if"}))
+      return;
     Step s;
     s.name = r_.text_or(node, "name", "");
     s.label = r_.text_or(node, "label", "");
@@ -201,6 +207,12 @@ class PlanReader {
     if (const yaml::Node* begins = node.find("begins"); begins && r_.is_list(*begins, "begins"))
       for (const yaml::Node& b : begins->items)
         s.begins.push_back(r_.integer(b, 0, kMaxElements).value_or(0));
+    if (const yaml::Node* needed = node.find("needed_if");
+        needed && r_.is_map(*needed, "needed_if", {"tensor", "value"})) {
+      for (const std::string_view key : {"tensor", "value"}) r_.need(*needed, key);
+      s.needed_if = NeededIf{static_cast<int>(r_.integer_or(*needed, "tensor", 0, tensors - 1, -1)),
+                             r_.flag_or(*needed, "value", true)};
+    }
     p_.steps.push_back(std::move(s));
   }
 

@@ -122,6 +122,7 @@ struct HostLink {
 struct Machine {
   std::string profile;
   bool simt = false;
+  bool conditions = false;  // steps are left out where Step::needed_if does not hold
   double units = 1;
   int first_unit = 0;       // of the part of a chip that runs a step; see part_of in simulator/
   double clock = 1e9;       // Hz of one unit under vector load

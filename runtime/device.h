@@ -103,6 +103,13 @@ struct Launch {
   int kernel = -1;                     // position in load()'s list
   std::vector<BufferRange> arguments;  // in the order of the kernel's global buffers
   std::vector<ir::Queue> queues;       // groups per unit; empty: split evenly over all units
+  // Bytes of which one is not 0 (`value`), or all are 0; else a device may leave the launch out.
+  struct NeededIf {
+    BufferRange from;
+    int bytes = 0;
+    bool value = true;
+  };
+  std::optional<NeededIf> needed_if = {};
 };
 
 struct RunOptions {

@@ -168,17 +168,6 @@ void finish(const ir::Program& p, const model::Machine& m, model::Estimate& out,
   complete(out, spreads, m, unit);
 }
 
-// Storage of a member's tensors that lie outside of the chip.
-std::vector<Range> outside(const ir::Program& p, const ir::Member& member,
-                           std::span<const Range> where) {
-  std::vector<Range> out(member.tensors.size());
-  for (size_t t = 0; t < out.size(); ++t)
-    if (const int w = member.tensors[t];
-        w >= 0 && static_cast<size_t>(w) < where.size() && !ir::is_passed(p, w))
-      out[t] = where[static_cast<size_t>(w)];
-  return out;
-}
-
 // What groups that run at once have moved over the boundary to memory that units share since one of
 // their programs stored its tile.
 class StoredTiles {  // invariant: refers to a machine that outlives it
@@ -356,6 +345,16 @@ model::Estimate estimate_tile(const ir::Program& p, const ir::Program& tile,
     end = where.back().end;
   }
   return estimate(tile, unit, after(tile, unit, {}, where), where, &counts, TermDetail::none);
+}
+
+std::vector<Range> outside(const ir::Program& p, const ir::Member& member,
+                           std::span<const Range> where) {
+  std::vector<Range> out(member.tensors.size());
+  for (size_t t = 0; t < out.size(); ++t)
+    if (const int w = member.tensors[t];
+        w >= 0 && static_cast<size_t>(w) < where.size() && !ir::is_passed(p, w))
+      out[t] = where[static_cast<size_t>(w)];
+  return out;
 }
 
 CacheState after_group(const ir::Program& p, const model::Machine& m, CacheState before,

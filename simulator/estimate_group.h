@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
+#include "ir/producers.h"
 #include "simulator/estimate.h"
 
 namespace assay::simulator {
@@ -13,6 +15,10 @@ namespace assay::simulator {
 model::Estimate estimate_group(const ir::Program& p, const model::Machine& m,
                                const CacheState& before, std::span<const Range> where,
                                TermDetail detail);
+
+// Storage of a member's tensors that lie outside of the chip.
+std::vector<Range> outside(const ir::Program& p, const ir::Member& member,
+                           std::span<const Range> where);
 
 CacheState after_group(const ir::Program& p, const model::Machine& m, CacheState before,
                        std::span<const Range> where);

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 
 #include "ir/producers.h"
+#include "simulator/estimate_group.h"
 #include "simulator/plan_steps.h"
 #include "simulator/read_from.h"
 
@@ -75,11 +78,10 @@ PlanSteps::PlanSteps(const ir::Plan& plan) : plan_(plan), uses_(plan.programs.si
   for (const ir::Step& s : plan.steps) ++uses_[static_cast<size_t>(s.program)];
 }
 
-const Operands& PlanSteps::operands_of(const Place& at, const model::Machine& m) {
+const Operands& PlanSteps::operands_of(const Place& at, const ir::Program& p,
+                                       const model::Machine& m) {
   auto known = operands_.find(at);
-  if (known == operands_.end())
-    known =
-        operands_.emplace(at, Operands(plan_.programs[static_cast<size_t>(at.program)], m)).first;
+  if (known == operands_.end()) known = operands_.emplace(at, Operands(p, m)).first;
   return known->second;
 }
 
@@ -91,7 +93,7 @@ model::Estimate PlanSteps::of_program(const ir::Step& s, const model::Machine& m
   if (once || !p.producers.empty() || state.recent.empty())
     return simulator::estimate(p, m, state, where, nullptr, detail);
   const Place at{s.program, m.first_unit, static_cast<int>(m.units)};
-  const Operands& operands = operands_of(at, m);
+  const Operands& operands = operands_of(at, p, m);
   Found found{at, detail, cached_fractions(p, operands, m, state, where),
               remote_lines(p, operands, m, state, where)};
   const auto known = known_.find(found);
@@ -111,10 +113,18 @@ CacheState PlanSteps::leave(const ir::Step& s, const model::Machine& m, CacheSta
                             double seconds) {
   const ir::Program& p = plan_.programs[static_cast<size_t>(s.program)];
   const std::vector<Range> where = where_of(plan_, s);
-  state = p.producers.empty()
-              ? after(p, operands_of({s.program, m.first_unit, static_cast<int>(m.units)}, m), m,
-                      std::move(state), where)
-              : after(p, m, std::move(state), where);
+  Place at{s.program, m.first_unit, static_cast<int>(m.units)};
+  if (p.producers.empty()) {
+    state = after(p, operands_of(at, p, m), m, std::move(state), where);
+  } else {  // as after_group
+    const auto [members, fresh] = members_.try_emplace(s.program);
+    if (fresh) members->second = ir::members_of(p);
+    for (const ir::Member& member : members->second) {
+      state = after(member.program, operands_of(at, member.program, m), m, std::move(state),
+                    outside(p, member, where));
+      ++at.member;
+    }
+  }
   pass_time(state, seconds);
   touch_code(state, s.program, uses_[static_cast<size_t>(s.program)] > 1, m);
   return state;
@@ -230,15 +240,45 @@ std::vector<std::vector<std::string>> read_from(const ir::Plan& plan, const mode
   return out;
 }
 
+std::vector<bool> left_out(const ir::Plan& plan, const model::Machine& m,
+                           std::span<const double> seconds) {
+  std::vector<bool> out(plan.steps.size(), false);
+  std::map<int, std::array<double, 2>> sides;  // of conditions
+  for (size_t s = 0; m.conditions && s < out.size(); ++s)
+    if (const auto& needed = plan.steps[s].needed_if)
+      sides[needed->tensor][needed->value ? 1 : 0] += seconds[s];
+  for (size_t s = 0; m.conditions && s < out.size(); ++s)
+    if (const auto& needed = plan.steps[s].needed_if) {
+      const auto& [no, yes] = sides.at(needed->tensor);
+      out[s] = needed->value ? yes < no : no <= yes;
+    }
+  return out;
+}
+
+namespace {
+
+// In the caches before the first step.
+std::vector<double> seconds_of(const ir::Plan& plan, PlanSteps& steps, const CacheState& state,
+                               const model::Machine& m) {
+  std::vector<double> out;
+  for (const ir::Step& s : plan.steps)
+    out.push_back(s.needed_if ? steps.estimate(s, m, state, TermDetail::none).seconds : 0);
+  return out;
+}
+
+}  // namespace
+
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m, TermDetail detail) {
   if (!plan.schedule.empty()) return simulate_schedule(plan, m, detail);
   PlanEstimate out;
   out.transfers = transfers_of(plan, m);
   PlanSteps steps(plan);
   CacheState state = stationary(plan, steps, out.transfers, m);
+  const std::vector<bool> absent = left_out(plan, m, seconds_of(plan, steps, state, m));
   double low = 0, high = 0, now = 0;
   each_step(plan, out.transfers, state, [&](const ir::Step& s) {
     out.steps.push_back(steps.estimate(s, m, state, detail));
+    if (absent[out.steps.size() - 1]) return;
     const double seconds = out.steps.back().seconds, end = now + seconds,
                  over = std::max(now, end - m.launch.value);
     const int run = 2 * static_cast<int>(out.steps.size() - 1);  // ir::schedule_of

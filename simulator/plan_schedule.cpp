@@ -30,7 +30,8 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
         m_(m),
         inside_(with_residents(m, plan.resident)),
         memories_(shared_memories(m)),
-        units_(plan.steps.size()) {
+        units_(plan.steps.size()),
+        absent_(plan.steps.size(), false) {
     for (const ir::Command& c : plan.schedule) {
       if (c.kind != ir::Command::Kind::run) continue;
       std::optional<Part>& u = units_[at(c.step)];
@@ -44,6 +45,9 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
   // taken to fill the caches.
   PlanEstimate run(TermDetail detail) {
     pass(TermDetail::none);
+    std::vector<double> seconds;
+    for (const auto& e : estimates_) seconds.push_back(e->seconds);
+    absent_ = left_out(plan_, m_, seconds);
     for (int i = 0; i + 1 < kPassesBefore; ++i) {
       const CacheState before = state_;
       for (const int s : begun_) run_through(s, estimates_[at(s)]->seconds);
@@ -92,6 +96,10 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
     const auto groups = static_cast<double>(ir::group_count(plan_.programs[at(step.program)]));
     RunDemand out;
     out.most_groups = std::ceil(static_cast<double>(c.end - c.begin) / own);
+    if (absent_[at(c.step)]) {
+      out.bandwidths.assign(memories_.size(), 0);
+      return out;
+    }
     out.seconds = e->seconds * out.most_groups / std::ceil(groups / units);
     for (const size_t l : memories_)
       out.bandwidths.push_back(part_taken(*e, m_.levels[l]) * own / units);
@@ -118,6 +126,10 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
     const std::vector<StepSpan> spans =
         step_spans(plan_.schedule, plan_.steps.size(), times.slices);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (absent_[s]) {
+        out.steps.push_back(std::move(*estimates_[s]));
+        continue;
+      }
       add(out.total, *estimates_[s], low, high);
       out.steps.push_back(beside_others(std::move(*estimates_[s]), spans[s].seconds()));
     }
@@ -158,6 +170,7 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
   const model::Machine inside_;  // the launch, or between launches
   const std::vector<size_t> memories_;
   std::vector<std::optional<Part>> units_;  // per step
+  std::vector<bool> absent_;                // left_out
   std::map<std::pair<int, int>, model::Machine> machines_;
   PlanSteps steps_{plan_};
   QueueCosts costs_;

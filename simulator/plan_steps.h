@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <vector>
 
+#include "ir/producers.h"
 #include "simulator/cache_lookup.h"
 #include "simulator/estimate.h"
 
@@ -28,8 +30,8 @@ class PlanSteps {  // invariant: refers to a plan that outlives it; all machines
   CacheState leave(const ir::Step& s, const model::Machine& m, CacheState state, double seconds);
 
  private:
-  struct Place {  // a program on some units
-    int program = 0, first = 0, units = 0;
+  struct Place {  // a program, or one of several that share groups, on some units
+    int program = 0, first = 0, units = 0, member = 0;
     auto operator<=>(const Place&) const = default;
   };
   struct Found {  // and what it finds
@@ -39,11 +41,12 @@ class PlanSteps {  // invariant: refers to a plan that outlives it; all machines
     RemoteLines remote;
     auto operator<=>(const Found&) const = default;
   };
-  const Operands& operands_of(const Place& at, const model::Machine& m);
+  const Operands& operands_of(const Place& at, const ir::Program& p, const model::Machine& m);
   model::Estimate of_program(const ir::Step& s, const model::Machine& m, const CacheState& state,
                              TermDetail detail);
 
   const ir::Plan& plan_;
+  std::map<int, std::vector<ir::Member>> members_;  // per program that has producers
   std::map<Place, Operands> operands_;
   std::map<Found, model::Estimate> known_;
   std::vector<int> uses_;  // steps of each program
@@ -51,6 +54,11 @@ class PlanSteps {  // invariant: refers to a plan that outlives it; all machines
 
 // Do two passes leave the same caches? Then all further ones do.
 bool alike(const CacheState& a, const CacheState& b);
+
+// Steps that a run leaves out: of each condition those of the side that takes less. `seconds`: per
+// step. None where the kernels of the machine do not look at conditions.
+std::vector<bool> left_out(const ir::Plan& plan, const model::Machine& m,
+                           std::span<const double> seconds);
 
 // Adds a step's estimate to the plan's. `low`, `high`: distances to the ends of the interval.
 void add(model::Estimate& total, const model::Estimate& e, double& low, double& high);

@@ -10,8 +10,6 @@ namespace assay::simulator {
 
 namespace {
 
-constexpr int kPasses = 2;  // after which caches are nearly as they stay
-
 struct Part {  // of the units, and what they leave in the caches where all steps run there
   model::Machine machine;
   CacheState state;
@@ -33,25 +31,32 @@ std::map<int, Part> parts_of(const model::Machine& m, std::span<const std::vecto
 std::vector<std::vector<double>> step_widths(const ir::Plan& plan, const model::Machine& m,
                                              std::span<const std::vector<int>> widths) {
   std::map<int, Part> parts = parts_of(m, widths);
-  std::vector<std::vector<double>> out(plan.steps.size());
   PlanSteps steps(plan);
+  const auto leave = [&](const ir::Step& step) {
+    for (auto& [units, part] : parts)
+      if (units < m.units) part.state = steps.leave(step, part.machine, std::move(part.state), 0);
+  };
   CacheState all;
-  for (int pass = 0; pass < kPasses; ++pass)
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-      const ir::Step& step = plan.steps[s];
-      const auto seconds = [&](const Part& part, const CacheState& found) {
-        return steps.estimate(step, part.machine, found, TermDetail::none).seconds;
-      };
-      for (size_t w = 0; pass + 1 == kPasses && w < widths[s].size(); ++w) {
-        const Part& part = parts.at(widths[s][w]);
-        const bool whole = part.machine.units == m.units;
-        out[s].push_back(whole ? seconds(part, all)
-                               : std::min(seconds(part, all), seconds(part, part.state)));
-      }
-      all = steps.leave(step, m, std::move(all), 0);
-      for (auto& [units, part] : parts)
-        if (units < m.units) part.state = steps.leave(step, part.machine, std::move(part.state), 0);
+  for (int pass = 0; pass < kPassesBefore; ++pass) {
+    const CacheState before = all;
+    for (const ir::Step& step : plan.steps) all = steps.leave(step, m, std::move(all), 0);
+    if (alike(before, all)) break;
+  }
+  for (const ir::Step& step : plan.steps) leave(step);
+  std::vector<std::vector<double>> out(plan.steps.size());
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const ir::Step& step = plan.steps[s];
+    const auto seconds = [&](const Part& part, const CacheState& found) {
+      return steps.estimate(step, part.machine, found, TermDetail::none).seconds;
+    };
+    for (const int w : widths[s]) {
+      const Part& part = parts.at(w);
+      out[s].push_back(w < m.units ? std::min(seconds(part, all), seconds(part, part.state))
+                                   : seconds(part, all));
     }
+    all = steps.leave(step, m, std::move(all), 0);
+    leave(step);
+  }
   return out;
 }
 

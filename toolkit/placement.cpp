@@ -28,6 +28,12 @@ runtime::Launch launch_of(const ir::Step& step, const Bundle& bundle, const Plac
     launch.arguments.push_back({t.kind == ir::TensorKind::constant ? p.weights : p.arena,
                                 ir::bytes_of_argument(bundle.plan, step, i).first});
   }
+  if (step.needed_if) {
+    const ir::PlanTensor& t = bundle.plan.tensors[static_cast<size_t>(step.needed_if->tensor)];
+    launch.needed_if = {{t.kind == ir::TensorKind::constant ? p.weights : p.arena, t.offset},
+                        ir::bytes_of(t.dtype),
+                        step.needed_if->value};
+  }
   return launch;
 }
 

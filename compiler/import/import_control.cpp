@@ -77,7 +77,7 @@ std::vector<int> Importer::add_branch(const onnx::NodeProto& n, const std::strin
   const size_t errors = diags_.size();
   add_contents(body);
   if (diags_.size() > errors)
-    refuse(fmt::format("its {} has errors, and both branches are computed, since its condition {} "
+    refuse(fmt::format("its {} has errors, and both branches are planned, since its condition {} "
                        "is known only when the model runs",
                        name, n.input(0)),
            "with a constant condition, only one branch is read");
@@ -105,7 +105,7 @@ void Importer::note_chosen() {
   if (chosen_ == 0) return;
   const std::string of =
       chosen_ == 1 ? first_chosen_ : fmt::format("{} nodes If, such as {}", chosen_, first_chosen_);
-  note(of + ": both branches are computed, since the condition is known only when the model runs");
+  note(of + ": both branches are planned, since the condition is known only when the model runs");
 }
 
 namespace {

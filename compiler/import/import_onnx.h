@@ -43,7 +43,8 @@ struct OnnxOptions {
 };
 
 // `file` is only a name for messages. Errors: all that were found, not the first. `notes` gets what
-// is computed otherwise than the model says: an unknown opset, f64 in f32, both branches of an If.
+// is computed otherwise than the model says: an unknown opset, f64 in f32, an If with both
+// branches.
 Result<ir::Graph> import_onnx(std::span<const std::byte> bytes, std::string_view file,
                               const OnnxOptions& options = {}, Diags* notes = nullptr);
 

@@ -36,18 +36,21 @@ class Cutter {
     return out;
   }
 
-  LaidOut run() {
+  CutSequences run() {
     const std::vector<std::pair<int, Bounds>> found = find();
+    if (pieces_ < 2) return {std::move(laid_), !found.empty()};
     for (const auto& [tensor, bounds] : found) cut(tensor, bounds);
     if (!found.empty()) rebuild();
-    return std::move(laid_);
+    return {std::move(laid_), !found.empty()};
   }
 
  private:
   // Between the slices that the readers of a tensor read; empty: some reader needs more.
   Bounds bounds_of(int tensor, const std::set<int>& readers) const {
     const ir::Tensor& t = laid_.graph.tensors[at(tensor)];
-    if (!maker_.contains(tensor) || is_output(laid_.graph, tensor) || t.shape[0] < 2) return {};
+    if (t.shape.empty() || t.shape[0] < 2 || !maker_.contains(tensor) ||
+        is_output(laid_.graph, tensor))
+      return {};
     std::set<std::pair<int64_t, int64_t>> slices;
     for (const int r : readers) {
       const std::optional<Slice> s = slice_read(laid_, laid_.graph.nodes[at(r)], tensor);
@@ -56,7 +59,7 @@ class Cutter {
     }
     Bounds out;
     const auto count = static_cast<int64_t>(slices.size()),
-               pieces = std::min<int64_t>(pieces_, count);
+               pieces = std::clamp<int64_t>(pieces_, std::min<int64_t>(2, count), count);
     int64_t i = 0, end = 0, next = 0;
     for (const auto& [first, last] : slices) {
       if (first != end) return {};
@@ -175,10 +178,8 @@ class Cutter {
 
 }  // namespace
 
-bool has_sequences(const LaidOut& laid) { return !Cutter(laid, 2).find().empty(); }
-
-LaidOut cut_sequences(LaidOut laid, int pieces) {
-  return pieces < 2 ? std::move(laid) : Cutter(std::move(laid), pieces).run();
+CutSequences cut_sequences(LaidOut laid, int pieces) {
+  return Cutter(std::move(laid), pieces).run();
 }
 
 }  // namespace assay::compiler

@@ -11,11 +11,13 @@
 
 namespace assay::compiler {
 
-// Is there anything to cut?
-bool has_sequences(const LaidOut& laid);
+struct CutSequences {
+  LaidOut laid;
+  bool found = false;  // something that can be cut
+};
 
 // Row-major tensors are cut. Each into `pieces` of about as many slices of its readers, or into one
-// per slice where there are fewer.
-LaidOut cut_sequences(LaidOut laid, int pieces);
+// per slice where there are fewer; 1: none is.
+CutSequences cut_sequences(LaidOut laid, int pieces);
 
 }  // namespace assay::compiler

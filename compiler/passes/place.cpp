@@ -53,10 +53,15 @@ std::vector<Life> lives_of(const ir::Plan& plan) {
   std::vector<Life> out;
   const int steps = static_cast<int>(plan.steps.size());
   std::vector<std::vector<int>> touching(plan.tensors.size());  // steps
-  for (int s = 0; s < steps; ++s)
-    for (const int t : plan.steps[static_cast<size_t>(s)].arguments)
-      if (std::vector<int>& of = touching[static_cast<size_t>(t)]; of.empty() || of.back() != s)
-        of.push_back(s);
+  const auto touch = [&](int t, int s) {
+    if (std::vector<int>& of = touching[static_cast<size_t>(t)]; of.empty() || of.back() != s)
+      of.push_back(s);
+  };
+  for (int s = 0; s < steps; ++s) {
+    const ir::Step& step = plan.steps[static_cast<size_t>(s)];
+    for (const int t : step.arguments) touch(t, s);
+    if (step.needed_if) touch(step.needed_if->tensor, s);
+  }
   for (int t = 0; t < static_cast<int>(plan.tensors.size()); ++t) {
     const ir::PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
     if (tensor.kind == ir::TensorKind::constant || tensor.host) continue;

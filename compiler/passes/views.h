@@ -3,8 +3,9 @@
 // Why: a step that reads one slice of a tensor is another program for each slice. A step that joins
 // tensors computes nothing. Where a part is contiguous in storage, a step's argument begins inside
 // its tensor (Step::begins in ir/plan.h).
-// Left alone: parts of constants and of padded tensors, parts that begin at no multiple of 64
-// bytes, and tensors that someone reads as a whole, which a fused step may keep on the chip.
+// Left alone: parts of constants and of padded tensors, and parts that begin at no multiple of 64
+// bytes. A tensor that someone reads as a whole has no slices: a fused step may keep it on the
+// chip.
 #pragma once
 
 #include <cstdint>

@@ -41,6 +41,13 @@ std::vector<std::vector<int>> dependencies_of(const ir::Plan& plan) {
     const ir::Step& step = plan.steps[static_cast<size_t>(s)];
     std::vector<int>& before = out[static_cast<size_t>(s)];
     const size_t reads = ir::read_by(plan, step).size();
+    if (step.needed_if) {
+      const auto tensor = static_cast<size_t>(step.needed_if->tensor);
+      tensors[tensor].each(0, ir::bytes_of(plan.tensors[tensor].dtype), [&](Touched::Piece& p) {
+        if (p.writer >= 0) before.push_back(p.writer);
+        p.readers.push_back(s);
+      });
+    }
     for (size_t i = 0; i < step.arguments.size(); ++i) {
       const auto tensor = static_cast<size_t>(step.arguments[i]);
       if (plan.tensors[tensor].kind == ir::TensorKind::constant) continue;

@@ -25,7 +25,7 @@ namespace {
 // Of steps that run beside others (list_schedule.h). All are tried, and those that end first are
 // simulated: all of a small plan, since memories that are shared are not in the lists.
 constexpr std::array<double, 4> kEfficiencies = {0, 0.8, 0.95, 1.01};
-constexpr size_t kFewestSimulated = 2, kMostSimulatedSteps = 20'000;
+constexpr size_t kFewestSimulated = 2, kMostSimulatedSteps = 2'000;
 
 // Of a unit second (`priced`), for widths that better ones are sought from.
 constexpr std::array<double, 10> kPrices = {0.5, 1, 2, 3, 4, 6, 8, 12, 16, 32};

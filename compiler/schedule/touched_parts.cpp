@@ -1,5 +1,8 @@
 #include "compiler/schedule/touched_parts.h"
 
+#include <algorithm>
+#include <span>
+
 namespace assay::compiler {
 
 namespace {
@@ -33,6 +36,11 @@ TouchedParts::Arguments TouchedParts::shared_arguments(int before, int s) const 
   const size_t one_reads = ir::read_by(plan_, one).size(),
                two_reads = ir::read_by(plan_, two).size();
   Arguments out;
+  const auto touches = [](const ir::Step& step, size_t first, const ir::Step& other) {
+    const auto all = std::span(step.arguments).subspan(first);
+    return other.needed_if && std::ranges::find(all, other.needed_if->tensor) != all.end();
+  };
+  if (touches(one, one_reads, two) || touches(two, two_reads, one)) return {kEverywhere};
   for (size_t i = 0; i < one.arguments.size(); ++i)
     for (size_t j = 0; j < two.arguments.size(); ++j)
       if (one.arguments[i] == two.arguments[j] && (i >= one_reads || j >= two_reads)) {

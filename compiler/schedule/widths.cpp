@@ -12,7 +12,7 @@ namespace assay::compiler {
 
 namespace {
 
-constexpr double kApart = 4.0 / 3;  // of a width that is offered to the next narrower one
+constexpr double kApart = 1.25;  // of a width that is offered to the next narrower one
 
 size_t at(int i) { return static_cast<size_t>(i); }
 

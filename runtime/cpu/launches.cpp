@@ -25,17 +25,21 @@ struct Resolver {
   }
 
   void* argument(size_t launch, const ir::Buffer& wanted, const BufferRange& range) {
+    return inside(launch, fmt::format("argument '{}'", wanted.name),
+                  wanted.elements * ir::bytes_of(wanted.dtype), range);
+  }
+
+  void* inside(size_t launch, const std::string& what, int64_t needed, const BufferRange& range) {
     if (range.buffer < 0 || static_cast<size_t>(range.buffer) >= buffers.size()) {
-      fail(launch, fmt::format("argument '{}' names buffer {}, there are {}", wanted.name,
-                               range.buffer, buffers.size()));
+      fail(launch,
+           fmt::format("{} names buffer {}, there are {}", what, range.buffer, buffers.size()));
       return nullptr;
     }
     const auto bytes = buffers[static_cast<size_t>(range.buffer)].bytes();
-    const int64_t size = static_cast<int64_t>(bytes.size()),
-                  needed = wanted.elements * ir::bytes_of(wanted.dtype);
+    const int64_t size = static_cast<int64_t>(bytes.size());
     if (range.offset < 0 || needed > size || range.offset > size - needed) {
-      fail(launch, fmt::format("argument '{}' needs {} bytes at {}, buffer {} has {}", wanted.name,
-                               needed, range.offset, range.buffer, size));
+      fail(launch, fmt::format("{} needs {} bytes at {}, buffer {} has {}", what, needed,
+                               range.offset, range.buffer, size));
       return nullptr;
     }
     return bytes.data() + range.offset;
@@ -76,6 +80,11 @@ struct Resolver {
     for (size_t i = 0; i < std::min(wanted.size(), launch.arguments.size()); ++i)
       out.arguments.push_back(argument(index, *wanted[i], launch.arguments[i]));
     out.groups = k.kernel.groups;
+    if (const auto& needed = launch.needed_if) {
+      out.condition = inside(index, "its condition", needed->bytes, needed->from);
+      out.condition_bytes = needed->bytes;
+      out.condition_value = needed->value;
+    }
     return out;
   }
 };
@@ -114,6 +123,7 @@ void run_unit(Pool& pool, int unit, const ReadyLaunches& ready, std::byte* scrat
       stop.at.store(step);
     pool.barrier().wait();
     if (stop.at.load(std::memory_order_relaxed) <= step) return;
+    if (!row.is_needed()) continue;
     for (size_t i = 0; i < row.ranges(); ++i) {
       const GroupRange r = row.range(i);
       row.entry()(row.arguments(), scratch, r.begin, r.end);
@@ -139,11 +149,13 @@ RunTimes times_of(std::span<const Timeline> timelines, size_t count, size_t repe
 
 }  // namespace
 
-size_t slots_of(const Call& call, size_t ranges) { return 2 + 2 * ranges + call.arguments.size(); }
+size_t slots_of(const Call& call, size_t ranges) { return 3 + 2 * ranges + call.arguments.size(); }
 
 void write_row(const Call& call, std::span<const GroupRange> ranges, Slot* to) {
   (to++)->entry = call.entry;
-  (to++)->number = static_cast<int64_t>(ranges.size());
+  (to++)->head = {static_cast<uint32_t>(ranges.size()), static_cast<uint16_t>(call.condition_bytes),
+                  static_cast<uint16_t>(call.condition_value)};
+  (to++)->pointer = call.condition;
   for (const GroupRange& r : ranges) {
     (to++)->number = r.begin;
     (to++)->number = r.end;

@@ -24,9 +24,15 @@ struct GroupRange {
 };
 
 union Slot {
+  struct Head {
+    uint32_t ranges;
+    uint16_t bytes;  // of the condition; 0: there is none
+    uint16_t value;
+  };
   Entry entry;
   void* pointer;
   int64_t number;
+  Head head;
 };
 
 // One unit's part of a launch, in one contiguous block. After a long step it is no longer cached. A
@@ -35,9 +41,17 @@ class Row {
  public:
   explicit Row(const Slot* slots) : slots_(slots) {}
   Entry entry() const { return slots_[0].entry; }
-  size_t ranges() const { return static_cast<size_t>(slots_[1].number); }
-  GroupRange range(size_t i) const { return {slots_[2 + 2 * i].number, slots_[3 + 2 * i].number}; }
-  void* const* arguments() const { return &slots_[2 + 2 * ranges()].pointer; }
+  size_t ranges() const { return slots_[1].head.ranges; }
+  // Launch::needed_if. Pre: what writes the condition is over.
+  bool is_needed() const {
+    const Slot::Head& head = slots_[1].head;
+    const auto* from = static_cast<const unsigned char*>(slots_[2].pointer);
+    return head.bytes == 0 || std::any_of(from, from + head.bytes, [](unsigned char b) {
+                                return b != 0;
+                              }) == (head.value != 0);
+  }
+  GroupRange range(size_t i) const { return {slots_[3 + 2 * i].number, slots_[4 + 2 * i].number}; }
+  void* const* arguments() const { return &slots_[3 + 2 * ranges()].pointer; }
   const void* address() const { return slots_; }
 
  private:
@@ -72,6 +86,9 @@ struct Call {
   Entry entry = nullptr;
   std::vector<void*> arguments;
   int64_t groups = 0;
+  void* condition = nullptr;  // Launch::needed_if
+  int condition_bytes = 0;
+  bool condition_value = true;
 };
 
 // One range of its groups, as a row of this many slots.

@@ -129,6 +129,7 @@ class UnitRun {  // invariant: refers to parts of one run that outlive it
         synchronise(static_cast<const Slot*>(row.address()), repeat);
         continue;
       }
+      if (!row.is_needed()) continue;
       const GroupRange r = row.range(0);
       row.entry()(row.arguments(), scratch_, r.begin, r.end);
     }

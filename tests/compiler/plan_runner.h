@@ -80,6 +80,13 @@ inline void write(Memory& m, const ir::PlanTensor& t, const float* values) {
   each_element(t.layout, t.shape, [&](size_t from, size_t to) { m.at(t)[to] = values[from]; });
 }
 
+// As a device does that looks at conditions.
+inline bool is_needed(Memory& m, const ir::Plan& plan, const ir::Step& step) {
+  if (!step.needed_if) return true;
+  const ir::PlanTensor& t = plan.tensors[static_cast<size_t>(step.needed_if->tensor)];
+  return (*m.at(t) != 0) == step.needed_if->value;
+}
+
 inline void run_step(Memory& m, const compiler::Compiled& c, const ir::Step& step,
                      const hwdesc::Target& target) {
   const ir::Program& p = c.plan.programs[static_cast<size_t>(step.program)];
@@ -122,7 +129,8 @@ inline std::vector<Floats> run_plan(const compiler::Compiled& c, const ir::Graph
   for (size_t s = 0; s <= c.plan.steps.size(); ++s) {
     const auto [first, last] = ir::transfers_before(c.plan, s);
     for (size_t t = first; t < last; ++t) run_transfer(m, c.plan, c.plan.transfers[t]);
-    if (s < c.plan.steps.size()) run_step(m, c, c.plan.steps[s], target);
+    if (s < c.plan.steps.size() && is_needed(m, c.plan, c.plan.steps[s]))
+      run_step(m, c, c.plan.steps[s], target);
   }
   std::vector<Floats> out;
   for (int o : g.outputs) {

@@ -192,8 +192,10 @@ TEST(CutSequences, PiecesWaitForTheirOwnSteps) {
   Parts b;
   const compiler::LaidOut laid = two_layers(b, 7);
   ASSERT_EQ(count_rows(laid.graph, "matmul", 7), 1);
-  ASSERT_TRUE(compiler::has_sequences(laid));
-  const compiler::LaidOut cut = compiler::cut_sequences(laid, 3);
+  const compiler::LaidOut whole = compiler::cut_sequences(laid, 1).laid;
+  EXPECT_EQ(whole.graph, laid.graph);
+  const auto [cut, found] = compiler::cut_sequences(laid, 3);
+  ASSERT_TRUE(found);
   EXPECT_EQ(render(ir::verify(cut.graph)), "");
   EXPECT_EQ(cut.layouts.size(), cut.graph.tensors.size());
   EXPECT_EQ(count_rows(cut.graph, "matmul", 7), 0);
@@ -208,7 +210,7 @@ TEST(CutSequences, PiecesWaitForTheirOwnSteps) {
 TEST(CutSequences, AsManyPiecesAsStepsAtMost) {
   Parts b;
   const compiler::LaidOut laid = two_layers(b, 5);
-  const compiler::LaidOut cut = compiler::cut_sequences(laid, 64);
+  const compiler::LaidOut cut = compiler::cut_sequences(laid, 64).laid;
   EXPECT_EQ(count_rows(cut.graph, "matmul", 1), count_rows(laid.graph, "matmul", 1) + 5);
 }
 
@@ -219,7 +221,17 @@ TEST(CutSequences, WhatIsReadAsAWholeStays) {
   compiler::LaidOut laid{b.g, {}};
   for (const ir::Tensor& t : b.g.tensors)
     laid.layouts.push_back(ir::row_major(static_cast<int>(t.shape.size())));
-  EXPECT_FALSE(compiler::has_sequences(laid));
+  EXPECT_FALSE(compiler::cut_sequences(laid, 2).found);
+}
+
+TEST(CutSequences, ScalarsAreNone) {
+  Parts b;
+  const int x = b.input({16});
+  const int sum =
+      b.node("sum", {}, {16}, {Builder::at(x, {ir::variable(0)})}, ir::read(0), ir::Combiner::sum);
+  b.g.outputs = {
+      b.node("exp", {}, {}, {Builder::at(sum, {})}, ir::apply(ir::ScalarOp::exp, {ir::read(0)}))};
+  check(b.g, b.rng);
 }
 
 // All the way: as one sequence and in the pieces that are fastest.

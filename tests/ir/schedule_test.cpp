@@ -136,6 +136,16 @@ TEST(ScheduleFaults, PartsOfATensorAreTouchedAtOnce) {
   EXPECT_THAT(faults(plan, at_once), HasSubstr("both write (tensor c1)"));
 }
 
+TEST(ScheduleFaults, AConditionIsRead) {
+  Plan plan = chain(true);
+  plan.steps[1].arguments = {0, 1, 3};  // both read a
+  const std::vector<Command> at_once = {run(0, 0, 1, 0, 4), run(1, 1, 2, 0, 4)};
+  EXPECT_EQ(faults(plan, at_once), "");
+  plan.steps[1].needed_if = NeededIf{2, true};  // what the first writes
+  EXPECT_THAT(faults(plan, at_once), HasSubstr("the second reads what the first writes"));
+  EXPECT_EQ(faults(plan, {run(0, 0, 2, 0, 4), barrier(2), run(1, 0, 2, 0, 4)}), "");
+}
+
 TEST(ScheduleText, ComesBack) {
   Plan plan = chain(true);
   plan.schedule = {run(0, 0, 1, 0, 3), run(0, 1, 2, 3, 4), signal(7, 0, 1),

@@ -85,6 +85,18 @@ TEST(TextPlan, PartsLieInsideTheirTensors) {
   EXPECT_THAT(render(verify(padded)), HasSubstr("neither may have padding"));
 }
 
+TEST(TextPlan, ConditionsComeBackAndNameTensors) {
+  Plan plan = small_plan();
+  plan.steps[0].needed_if = NeededIf{1, false};
+  const std::string text = print_plan(plan);
+  EXPECT_THAT(text, testing::HasSubstr("needed_if: {tensor: 1, value: false}"));
+  const Result<Plan> back = parse_plan(text, "plan.yaml");
+  ASSERT_TRUE(back.ok()) << render(back.diags()) << text;
+  EXPECT_EQ(back.value(), plan) << text;
+  plan.steps[0].needed_if->tensor = 3;
+  EXPECT_THAT(render(verify(plan)), testing::HasSubstr("needed by a tensor that does not exist"));
+}
+
 // The same product in two strips of rows; b is packed, and uploaded once.
 Plan limited_plan() {
   Plan plan = small_plan();

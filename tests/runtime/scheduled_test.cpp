@@ -76,6 +76,30 @@ class Scheduled : public ::testing::Test {
   Host host;
 };
 
+// Where launches are left out, the one before is the last.
+TEST_F(Scheduled, launches_that_are_not_needed_are_left_out) {
+  if (host.device().info().api != "cpp") GTEST_SKIP() << "no conditions";
+  for (const bool value : {true, false})
+    for (const float condition : {0.0F, 1.0F})
+      for (const bool scheduled : {true, false}) {
+        Chain c(host, 2);
+        const int flag = c.module->allocate(64).value();
+        c.module->write({flag, 0}, std::as_bytes(std::span(&condition, 1)));
+        const std::vector<float> before(kElements, 7);
+        c.module->write(c.last, std::as_bytes(std::span(before)));
+        c.launches[1].needed_if = {{flag, 0}, 4, value};
+        RunOptions options;
+        const std::vector<Command> schedule = {run(0, 0, 2), barrier(2), run(1, 0, 2)};
+        if (scheduled) options = options_for(schedule);
+        const auto times = c.module->run(c.launches, options);
+        ASSERT_TRUE(times.ok()) << render(times.diags());
+        std::vector<float> y(kElements);
+        c.module->read(c.last, std::as_writable_bytes(std::span(y)));
+        const float want = (condition != 0) == value ? 2.5F : 7;
+        for (const float v : y) ASSERT_EQ(v, want);
+      }
+}
+
 TEST_F(Scheduled, a_chain_goes_from_unit_to_unit) {
   constexpr size_t kLength = 200;
   Chain c(host, kLength);

@@ -33,7 +33,7 @@ TEST(ImportIf, AConditionAtRunTimeChoosesBetweenBoth) {
   Diags notes;
   ASSERT_TRUE(both({}, {1}).import({}, &notes).ok());
   EXPECT_EQ(render(notes),
-            "test.onnx: note: node make_y (If, condition c): both branches are computed, since the "
+            "test.onnx: note: node make_y (If, condition c): both branches are planned, since the "
             "condition is known only when the model runs\n");
 }
 
@@ -52,7 +52,7 @@ TEST(ImportIf, AFaultInEitherOfBothIsSaid) {
   expect_said(m, "(Frob, output y.2/a): the operator Frob is not supported");
   expect_said(m,
               "node make_y (If, output y): its else_branch has errors, and both branches are "
-              "computed, since its condition c is known only when the model runs\nhint: with a "
+              "planned, since its condition c is known only when the model runs\nhint: with a "
               "constant condition");
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/passes/place.h"
 #include "compiler/schedule/dependencies.h"
 #include "compiler/schedule/synchronise.h"
+#include "compiler/schedule/touched_parts.h"
 #include "tests/compiler/scheduled_graphs.h"
 #include "tests/runtime/child.h"
 #include "tests/toolkit/scratch_directory.h"
@@ -25,6 +26,7 @@ hwdesc::Profile profile_of_four_units() {
   auto profile = load_profile("nvidia/v100-pcie-16gb");
   if (!profile) throw std::runtime_error(render(profile.diags()));
   profile->topology[0].count.value = hwdesc::Count{kUnits};
+  profile->execution.resident.groups.value = hwdesc::Count{16};  // as the driver says
   return *profile;
 }
 
@@ -42,7 +44,8 @@ void draw_schedule(ir::Plan& plan, std::mt19937& rng) {
     const int units = 1 + static_cast<int>(rng() % static_cast<unsigned>(kUnits - first));
     assigned.push_back({first, first + units, static_cast<double>(s), 0});
   }
-  plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan));
+  compiler::TouchedParts parts(plan);
+  plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan), parts);
   plan.resident = 1 + static_cast<int>(rng() % 3);
   compiler::place_arena(plan);
 }

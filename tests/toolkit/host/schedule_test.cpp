@@ -21,7 +21,8 @@ void draw_schedule(ir::Plan& plan, std::mt19937& rng) {
     const int where = static_cast<int>(rng() % 3);
     assigned.push_back({where == 1 ? 1 : 0, where == 0 ? 1 : 2, static_cast<double>(s), 0});
   }
-  plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan));
+  compiler::TouchedParts parts(plan);
+  plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan), parts);
   compiler::place_arena(plan);
 }
 
