@@ -59,6 +59,15 @@ struct Builder {
     return {t, std::move(index), false, 0};
   }
 
+  // Rows of x times weights of its own.
+  int product(int x, int64_t columns, std::mt19937& rng) {
+    const int64_t rows = shape(x)[0], depth = shape(x)[1];
+    const int w = weights({depth, columns}, rng);
+    return node(
+        "matmul", {rows, columns}, {depth},
+        {at(x, {ir::variable(0), ir::variable(2)}), at(w, {ir::variable(2), ir::variable(1)})},
+        ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::Combiner::sum);
+  }
   int reshape(int x, Shape to) {
     std::vector<ir::Range> ranges;
     for (int64_t e : to) ranges.push_back({0, e - 1});

@@ -14,14 +14,7 @@ namespace {
 struct Parts : Builder {
   std::mt19937 rng{5};
 
-  int product(int x, int64_t columns) {
-    const int64_t rows = shape(x)[0], depth = shape(x)[1];
-    const int w = weights({depth, columns}, rng);
-    return node(
-        "matmul", {rows, columns}, {depth},
-        {at(x, {ir::variable(0), ir::variable(2)}), at(w, {ir::variable(2), ir::variable(1)})},
-        ir::apply(ir::ScalarOp::mul, {ir::read(0), ir::read(1)}), ir::Combiner::sum);
-  }
+  int product(int x, int64_t columns) { return Builder::product(x, columns, rng); }
   // All of one shape but along `dim`.
   int joined(const std::vector<int>& parts, size_t dim) {
     Shape to = shape(parts[0]);
