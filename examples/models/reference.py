@@ -66,7 +66,8 @@ def make_inputs(session, seed, dims={}, shapes={}):
     for v in session.get_inputs():
         shape = shape_of(v, dims, shapes)
         data = counter_rng.uniform(seed, "input/" + v.name, int(numpy.prod(shape)))
-        inputs[v.name] = as_type(numpy.frombuffer(data, "<f4").reshape(shape), v.type)
+        values = as_type(numpy.frombuffer(data, "<f4").reshape(shape), v.type)
+        inputs[v.name] = numpy.asarray(values)  # of no dimensions: numpy gives a number
     return inputs
 
 
