@@ -237,11 +237,20 @@ void print_text(const toolkit::Summary& s) {
     const toolkit::OperatorSummary o = sum_of(s.operators, alike);
     rows.push_back(row(label_of_row(o.label, alike.size()), o.predicted_s, o.low_s, o.high_s,
                        o.measured, o.bound, o.calibrated));
+    if (o.left_out) {
+      rows.back()[3] = "left out";
+      for (size_t error = 4; error < rows.back().size(); error += 4) rows.back()[error] = "";
+    }
   }
   for (const toolkit::TransferSummary& t : s.transfers) rows.push_back(row(t, s));
   rows.push_back(row("total", s.predicted_s, s.low_s, s.high_s, s.measured, "", s.calibrated));
   fmt::print("{} ({}) on {}\n{}", s.model, s.type, s.device, table(rows));
   for (const std::string& line : s.inputs) fmt::print("{}\n", line);
+  if (const auto n = std::ranges::count(s.operators, true, &toolkit::OperatorSummary::left_out))
+    fmt::print(
+        "{} steps were left out: a branch that the inputs did not take; the total is predicted "
+        "with the longer branch\n",
+        n);
   fmt::print("measured quartiles {} .. {}; chosen in {}, kernels {}\n", duration(s.measured.low),
              duration(s.measured.high), duration(s.plan_s),
              s.build_s > 0 ? "built in " + duration(s.build_s) : "from the cache");

@@ -158,7 +158,8 @@ struct RunTimes {
   std::vector<std::vector<double>> steps, busy;
   std::vector<double> total;
   std::vector<std::vector<Crossing>> moved = {};
-  std::vector<Slice> slices = {};  // of the last repeat, by unit and begin; empty: not traced
+  std::vector<Slice> slices = {};   // of the last repeat, by unit and begin; empty: not traced
+  std::vector<bool> left_out = {};  // per launch, by Launch::needed_if; empty: none
   int64_t executed = 0;  // operations that a simulator executed for these times; 0: hardware ran,
                          // or the times were memoized
 };

@@ -103,6 +103,7 @@ void take_times(const PlanTimes& plan, RunResult& out) {
   }
   out.total = times_of(times.total);
   out.moved = times.moved;
+  out.left_out = times.left_out;
 }
 
 // The outputs of one run on a poisoned arena.

@@ -50,9 +50,10 @@ struct RunOptions {
 };
 
 struct RunResult {
-  std::string device;        // id and name
-  Values outputs;            // by position of Graph::outputs, of the first run
-  std::vector<Times> steps;  // per step of the plan, over the repeats
+  std::string device;          // id and name
+  Values outputs;              // by position of Graph::outputs, of the first run
+  std::vector<Times> steps;    // per step of the plan, over the repeats
+  std::vector<bool> left_out;  // per step, by its condition; empty: none
   Times total;
   std::vector<Times> transfers;   // of a plan that has some: uploads, downloads
   std::optional<Times> recorded;  // the total where launches are recorded

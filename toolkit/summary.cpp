@@ -116,7 +116,8 @@ Summary summarize(const Bundle& bundle, const RunResult& run, const std::optiona
                            e.bound,
                            {},
                            {},
-                           {}});
+                           {},
+                           !run.left_out.empty() && run.left_out[i]});
   }
   s.streamed = bundle.plan.memory > 0;
   const std::vector<TransferSum> transfers = transfer_sums(bundle.plan, bundle.transfers);
@@ -142,11 +143,14 @@ double prediction_error(double predicted_s, double measured_s) {
 }
 
 double mean_error(const Summary& s, bool as_it_ran) {
-  double sum = 0;
-  for (const OperatorSummary& o : s.operators)
+  double sum = 0, count = 0;
+  for (const OperatorSummary& o : s.operators) {
+    if (o.left_out) continue;
+    ++count;
     sum += std::abs(prediction_error(
         as_it_ran && o.as_it_ran ? o.as_it_ran->seconds : o.predicted_s, o.measured.median));
-  return s.operators.empty() ? 0 : sum / static_cast<double>(s.operators.size());
+  }
+  return count > 0 ? sum / count : 0;
 }
 
 Json to_json(const Summary& s) {
@@ -159,6 +163,7 @@ Json to_json(const Summary& s) {
                          {"measured_s", o.measured.median},
                          {"measured_quartiles_s", {o.measured.low, o.measured.high}},
                          {"bound", o.bound}});
+    if (o.left_out) operators.back()["left_out"] = true;
     if (o.calibrated) operators.back()["calibrated"] = to_json(*o.calibrated);
     if (o.as_it_ran) operators.back()["as_it_ran"] = to_json(*o.as_it_ran);
     if (!o.traffic.empty()) operators.back()["traffic"] = to_json(o.traffic);

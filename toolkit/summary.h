@@ -27,6 +27,7 @@ struct OperatorSummary {
   std::string bound;
   std::optional<Span> calibrated, as_it_ran;
   std::vector<TrafficSummary> traffic = {};  // empty: nothing counted it
+  bool left_out = false;                     // by its condition: nothing ran
 };
 
 struct TransferSummary {  // all of one direction
@@ -69,7 +70,7 @@ Summary summarize(const Bundle& bundle, const RunResult& run, const std::optiona
 // predicted / measured - 1
 double prediction_error(double predicted_s, double measured_s);
 
-// Mean |error| over the operators: of the profile's prediction, or of `as_it_ran`.
+// Mean |error| over the operators that ran: of the profile's prediction, or of `as_it_ran`.
 double mean_error(const Summary& summary, bool as_it_ran);
 
 Json to_json(const Summary& summary);

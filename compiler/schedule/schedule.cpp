@@ -145,6 +145,7 @@ std::vector<std::vector<ir::Command>> candidates(const ir::Plan& plan, const Wid
 }  // namespace
 
 ScheduleBounds schedule_bounds(const ir::Plan& plan, const model::Machine& m) {
+  if (plan.steps.empty()) return {};
   TouchedParts parts(plan);
   return widths_of(plan, m, parts).bounds;
 }

@@ -107,6 +107,7 @@ struct Stop {
 
 struct Timeline {
   std::vector<double> arrived;  // one unit's times at the boundaries
+  std::vector<char> left_out;   // per launch
 };
 
 void run_unit(Pool& pool, int unit, const ReadyLaunches& ready, std::byte* scratch,
@@ -123,7 +124,10 @@ void run_unit(Pool& pool, int unit, const ReadyLaunches& ready, std::byte* scrat
       stop.at.store(step);
     pool.barrier().wait();
     if (stop.at.load(std::memory_order_relaxed) <= step) return;
-    if (!row.is_needed()) continue;
+    if (!row.is_needed()) {
+      timeline.left_out[step % ready.count] = 1;
+      continue;
+    }
     for (size_t i = 0; i < row.ranges(); ++i) {
       const GroupRange r = row.range(i);
       row.entry()(row.arguments(), scratch, r.begin, r.end);
@@ -144,10 +148,18 @@ RunTimes times_of(std::span<const Timeline> timelines, size_t count, size_t repe
     times.steps.push_back(std::move(steps));
     times.total.push_back(boundary[(r + 1) * count] - boundary[r * count]);
   }
+  note_left_out(times, timelines[0].left_out);
   return times;
 }
 
 }  // namespace
+
+void note_left_out(RunTimes& times, std::span<const char> left_out) {
+  times.left_out.resize(left_out.size(), false);
+  for (size_t i = 0; i < left_out.size(); ++i)
+    if (left_out[i] != 0) times.left_out[i] = true;
+  if (std::ranges::find(times.left_out, true) == times.left_out.end()) times.left_out.clear();
+}
 
 size_t slots_of(const Call& call, size_t ranges) { return 3 + 2 * ranges + call.arguments.size(); }
 
@@ -200,7 +212,10 @@ Result<RunTimes> run_launches(Pool& pool, const ReadyLaunches& ready,
     return error("repeat and warm_up can not be negative");
   const size_t repeats = static_cast<size_t>(options.repeat);
   std::vector<Timeline> timelines(ready.of_unit.size());
-  for (Timeline& t : timelines) t.arrived.assign(ready.count * repeats + 1, 0.0);
+  for (Timeline& t : timelines) {
+    t.arrived.assign(ready.count * repeats + 1, 0.0);
+    t.left_out.assign(ready.count, 0);
+  }
   Stop stop;
   pool.run(static_cast<int>(timelines.size()), [&](int unit) {
     const auto u = static_cast<size_t>(unit);

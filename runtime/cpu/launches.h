@@ -105,6 +105,9 @@ Result<ReadyLaunches> resolve(std::span<const Launch> launches,
                               std::span<const LoadedKernel> kernels,
                               std::span<const Memory> buffers, int units);
 
+// Adds what a unit has left out, per launch.
+void note_left_out(RunTimes& times, std::span<const char> left_out);
+
 // A barrier follows every launch, and every unit records when it arrives there. A boundary is the
 // latest arrival, and a step lasts from one boundary to the next, so steps add up to the total.
 // Errors: cancelled.

@@ -87,6 +87,7 @@ struct Stop {
 struct Timeline {                // of one unit
   std::vector<double> arrived;   // at the barrier before each repeat, and behind the last
   std::vector<double> boundary;  // traced: before each command, per repeat, and behind the last
+  std::vector<char> left_out;    // per launch
 };
 
 class UnitRun {  // invariant: refers to parts of one run that outlive it
@@ -129,7 +130,11 @@ class UnitRun {  // invariant: refers to parts of one run that outlive it
         synchronise(static_cast<const Slot*>(row.address()), repeat);
         continue;
       }
-      if (!row.is_needed()) continue;
+      if (!row.is_needed()) {
+        const ir::Command& c = options_.schedule[static_cast<size_t>(queue_.commands[i])];
+        timeline_.left_out[static_cast<size_t>(c.step)] = 1;
+        continue;
+      }
       const GroupRange r = row.range(0);
       row.entry()(row.arguments(), scratch_, r.begin, r.end);
     }
@@ -180,6 +185,7 @@ RunTimes times_of(std::span<const Timeline> timelines, const Ready& ready,
     }
     add_steps(times, times.slices, options.schedule, launches);
   }
+  for (const Timeline& t : timelines) note_left_out(times, t.left_out);
   return times;
 }
 
@@ -197,6 +203,7 @@ Result<RunTimes> run_schedule(Pool& pool, std::span<const Launch> launches,
   const auto repeats = static_cast<size_t>(options.repeat);
   for (size_t u = 0; u < timelines.size(); ++u) {
     timelines[u].arrived.assign(repeats + 1, 0.0);
+    timelines[u].left_out.assign(launches.size(), 0);
     if (options.traced)
       timelines[u].boundary.assign(repeats * (ready->of_unit[u].commands.size() + 1), 0.0);
   }

@@ -52,6 +52,15 @@ TEST(ScheduleCommand, ExamplesAreSimulatedAndTraced) {
   EXPECT_LT(as_json["schedule"]["work_s"], as_json["total"]["seconds"]);
 }
 
+TEST(ScheduleCommand, APlanOfNoStepsTakesItsBarrier) {
+  const ScratchDirectory dir;
+  std::ofstream(dir.at("none.yaml")) << "schema: assay/plan/3\nname: none\nunits: 2\ntensors: []\n"
+                                        "programs: []\nsteps: []\nschedule:\n  - barrier\n";
+  const Outcome out = run_assay({"simulate", dir.at("none.yaml"), "--profile", kChip, "--explain"});
+  EXPECT_EQ(out.code, 0) << out.err;
+  EXPECT_THAT(out.out, HasSubstr("total"));
+}
+
 TEST(ScheduleCommand, FaultsNameTheStepsAtTheirLine) {
   const ScratchDirectory dir;
   const auto said = [&](const std::string& name, const std::string& old, const std::string& now) {

@@ -95,6 +95,9 @@ TEST_F(Scheduled, launches_that_are_not_needed_are_left_out) {
         ASSERT_TRUE(times.ok()) << render(times.diags());
         std::vector<float> y(kElements);
         c.module->read(c.last, std::as_writable_bytes(std::span(y)));
+        const bool left_out = (condition != 0) != value;
+        EXPECT_EQ(times->left_out,
+                  left_out ? std::vector<bool>({false, true}) : std::vector<bool>());
         const float want = (condition != 0) == value ? 2.5F : 7;
         for (const float v : y) ASSERT_EQ(v, want);
       }
