@@ -17,10 +17,13 @@ their operators are computed together. Batch 1, f32, weights by counter_rng.
   efficientnet-b0  224 x 224 (Tan, Le, ICML'19)
   inception-v3     299 x 299 (Szegedy et al., CVPR'16)
   resnext29        8 groups of 64, 32 x 32 (Xie et al., CVPR'17)
+  resnext29-paths  16 paths of 64 apart, as Rammer (OSDI'20) has it
+  alexnet          one tower, 227 x 227 (Krizhevsky, 2014)
   nasnet-cell-stack  6 normal and 2 reduction cells of NASNet-A, 32 x 32 (Zoph et al., CVPR'18)
   nasnet-cell      one normal cell of it, 44 filters
   lstm             8 layers of 256 over 100 steps (Hochreiter, Schmidhuber, 1997)
   gru-seq2seq      2 layers of 256 over 30 steps, whose states begin 2 over 20 (Cho et al., 2014)
+  deepspeech2      2 convolutions and 7 LSTM layers of 256 on 300 frames (Amodei et al., ICML'16)
   moe              8 experts of 1024 on 16 tokens of 512, all of them computed (Jacobs et al., 1991)
 """
 
@@ -29,16 +32,18 @@ import sys
 
 import onnx_file
 from image_networks import (
+    alexnet,
     convnext_like,
     efficientnet_b0,
     inception_v3,
     nasnet_cell,
     nasnet_cell_stack,
     resnext29,
+    resnext29_paths,
     unet_like,
 )
 from net import Net
-from sequence_networks import gru_seq2seq, lstm, moe
+from sequence_networks import deepspeech2, gru_seq2seq, lstm, moe
 
 def vit_s(_):
     n = Net("vit-s", [("x", [1, 3, 224, 224])])
@@ -141,10 +146,13 @@ NETWORKS = {
     "efficientnet-b0": efficientnet_b0,
     "inception-v3": inception_v3,
     "resnext29": resnext29,
+    "resnext29-paths": resnext29_paths,
+    "alexnet": alexnet,
     "nasnet-cell": nasnet_cell,
     "nasnet-cell-stack": nasnet_cell_stack,
     "lstm": lstm,
     "gru-seq2seq": gru_seq2seq,
+    "deepspeech2": deepspeech2,
     "moe": moe,
 }
 

@@ -181,6 +181,43 @@ def resnext29(_):
     return n.model(n.linear(x, c, 10), [1, 10])
 
 
+# A residual block whose paths are convolutions of their own: (channels in, out, paths).
+def paths_block(n, x, c, o, paths, stride):
+    parts = []
+    for _ in range(paths):
+        y = n.conv(x, c, 64, 1, stride, act=n.relu)
+        parts.append(n.conv(y, 64, 64, 3, act=n.relu))
+    y = n.conv(n.add("Concat", *parts, axis=1), 64 * paths, o)
+    if stride > 1:
+        x = pool(n, "AveragePool", x, 2, 2)
+    if o > c:
+        x = n.add("Pad", x, n.shape(0, 0, 0, 0, 0, o - c, 0, 0))
+    return n.relu(n.add("Add", y, x))
+
+
+# With 16 paths of 64 channels in each block, none of them joined (Rammer, OSDI'20, ResNeXt-29).
+def resnext29_paths(_):
+    n = Net("resnext29-paths", [("x", [1, 3, 32, 32])])
+    x, c = n.conv("x", 3, 64, 3, act=n.relu), 64
+    for stage in range(3):
+        for block in range(3):
+            x = paths_block(n, x, c, 64 << stage, 16, 2 if stage and block == 0 else 1)
+            c = 64 << stage
+    x = n.add("Flatten", n.add("GlobalAveragePool", x), axis=1)
+    return n.model(n.linear(x, c, 10), [1, 10])
+
+
+def alexnet(_):
+    n = Net("alexnet", [("x", [1, 3, 227, 227])])
+    x = pool(n, "MaxPool", conv_relu(n, "x", 3, 64, (11, 11), 4), 3, 2)
+    x = pool(n, "MaxPool", conv_relu(n, x, 64, 192, FIVE, pad=(2, 2)), 3, 2)
+    x = tower(n, x, 192, (384, THREE), (384, THREE), (256, THREE))
+    x, c = n.add("Flatten", pool(n, "MaxPool", x, 3, 2), axis=1), 256 * 6 * 6
+    for width in (4096, 4096):
+        x, c = n.relu(n.linear(x, c, width)), width
+    return n.model(n.linear(x, c, 1000), [1, 1000])
+
+
 # Two depthwise convolutions, each with one over channels behind it.
 def separable(n, x, c, k, stride=1):
     for s in (stride, 1):

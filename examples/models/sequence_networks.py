@@ -35,6 +35,25 @@ def gru_seq2seq(_):
     return n.model(n.linear(x, width, words), [20, 1, words])
 
 
+# Frames of speech: two convolutions that shorten them, and seven layers over what is left.
+def deepspeech2(_):
+    frames, bands, width = 300, 171, 256
+    n = Net("deepspeech2", [("x", [1, 1, frames, bands])])
+    x, c = "x", 1
+    for sides, strides in (([41, 11], [2, 2]), ([21, 11], [2, 1])):
+        w = n.weight(32, c, *sides, fan_in=c * sides[0] * sides[1])
+        pads = [s // 2 for s in sides] * 2
+        b = n.weight(32, half_width=0.1)
+        x = n.add("Conv", x, w, b, kernel_shape=sides, strides=strides, pads=pads)
+        x, c = n.relu(x), 32
+    steps, inputs = frames // 4, 32 * 86
+    x = n.add("Reshape", n.add("Transpose", x, perm=[2, 0, 1, 3]), n.shape(steps, 1, inputs))
+    for _ in range(7):
+        x, _ = recurrent(n, "LSTM", x, inputs, width)
+        inputs = width
+    return n.model(n.linear(x, width, 29), [steps, 1, 29])
+
+
 def moe(_):
     experts, width, inner, tokens = 8, 512, 1024, 16
     n = Net("moe", [("x", [tokens, width])])
