@@ -32,6 +32,7 @@ ExitCode run_whatif(const Command&, std::span<const std::string>, const Context&
 ExitCode run_accuracy(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_validate(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_validate_fusion(const Command&, std::span<const std::string>, const Context&);
+ExitCode run_validate_schedules(const Command&, std::span<const std::string>, const Context&);
 ExitCode run_calibrate(const Command&, std::span<const std::string>, const Context&);
 
 }  // namespace assay::cli

@@ -151,33 +151,36 @@ Json to_json(const compiler::Scheduled& s, bool side_by_side) {
 void print_schedule(const compiler::Scheduled& s) {
   if (!s.why_not.empty()) fmt::print("schedule: {}\n", s.why_not);
   if (s.considered.empty()) return;
-  fmt::print("schedule: at least {} (longest path {}, work {}, both at once {})\n",
-             duration(s.bounds.least()), duration(s.bounds.critical_path), duration(s.bounds.work),
-             duration(s.bounds.both));
+  const std::string both =
+      s.bounds.both > 0 ? fmt::format(", both at once {}", duration(s.bounds.both)) : "";
+  fmt::print("schedule: at least {} (longest path {}, work {}{})\n", duration(s.bounds.least()),
+             duration(s.bounds.critical_path), duration(s.bounds.work), both);
   for (const std::string& line : s.considered) fmt::print("  {}\n", line);
 }
 
 Json to_json(const toolkit::Bundle& b, const std::string& directory) {
-  Json out = {{"model", b.plan.name},
-              {"type", toolkit::types_of(b.graph)},
-              {"bundle", directory},
-              {"profile", b.profile.name},
-              {"api", b.api},
-              {"steps", b.plan.steps.size()},
-              {"programs", b.plan.programs.size()},
-              {"kernels", b.kernels.size()},
-              {"no_kernels", b.no_kernels},
-              {"predicted_s", b.total.seconds},
-              {"interval_s", {b.total.low, b.total.high}},
-              {"plan_s", b.plan_s},
-              {"build_s", b.build_s},
-              {"arena_bytes", b.plan.arena_bytes},
-              {"weights_bytes", b.plan.weights_bytes},
-              {"groups", toolkit::passed_tiles(b.plan)},
-              {"considered", b.considered},
-              {"traffic", b.traffic},
-              {"schedule", to_json(b.scheduled, !b.plan.schedule.empty())},
-              {"notes", to_json(b.notes)}};
+  Json out = {
+      {"model", b.plan.name},
+      {"type", toolkit::types_of(b.graph)},
+      {"bundle", directory},
+      {"profile", b.profile.name},
+      {"api", b.api},
+      {"steps", b.plan.steps.size()},
+      {"programs", b.plan.programs.size()},
+      {"kernels", b.kernels.size()},
+      {"no_kernels", b.no_kernels},
+      {"predicted_s", b.total.seconds},
+      {"interval_s", {b.total.low, b.total.high}},
+      {"plan_s", b.plan_s},
+      {"build_s", b.build_s},
+      {"arena_bytes", b.plan.arena_bytes},
+      {"weights_bytes", b.plan.weights_bytes},
+      {"groups", toolkit::passed_tiles(b.plan)},
+      {"considered", b.considered},
+      {"traffic", b.traffic},
+      {"schedule", to_json(b.scheduled, !b.plan.schedule.empty() || !b.plan.phases.empty())},
+      {"launches", b.plan.phases.size()},
+      {"notes", to_json(b.notes)}};
   if (b.plan.memory > 0)
     out.update({{"memory_bytes", b.plan.memory},
                 {"host_bytes", b.plan.host_bytes + b.plan.host_weights_bytes},
@@ -204,8 +207,9 @@ void print_text(const toolkit::Bundle& b, const std::string& directory, bool exp
   if (b.plan.memory > 0) print_streamed(b);
   fmt::print("  predicted {}  ({} .. {})\n", duration(b.total.seconds), duration(b.total.low),
              duration(b.total.high));
-  if (!b.plan.schedule.empty())
-    fmt::print("  steps side by side: {:.2f} times as fast as one after the other ({})\n",
+  if (!b.plan.schedule.empty() || !b.plan.phases.empty())
+    fmt::print("  steps side by side{}: {:.2f} times as fast as one after the other ({})\n",
+               b.plan.phases.empty() ? "" : fmt::format(", in {} launches", b.plan.phases.size()),
                b.scheduled.in_turn / b.scheduled.seconds, duration(b.scheduled.in_turn));
   fmt::print("  chosen in {}", duration(b.plan_s));
   if (b.build_s > 0) fmt::print(", kernels built in {}", duration(b.build_s));
@@ -216,6 +220,9 @@ void print_text(const toolkit::Bundle& b, const std::string& directory, bool exp
   for (const std::string& line : b.streamed) fmt::print("  {}\n", line);
   for (const std::string& line : b.traffic) fmt::print("  traffic {}\n", line);
   for (const std::string& line : toolkit::passed_tiles(b.plan)) fmt::print("{}\n", line);
+  if (const auto n = std::ranges::count_if(
+          b.plan.steps, [](const ir::Step& s) { return s.needed_if.has_value(); }))
+    fmt::print("{} steps run only where a condition holds: branches of an If\n", n);
   if (!b.considered.empty()) fmt::print("considered:\n");
   for (const std::string& line : b.considered) fmt::print("  {}\n", line);
   print_schedule(b.scheduled);

@@ -110,6 +110,18 @@ Json to_json(const toolkit::Span& s) {
   return {{"seconds", s.seconds}, {"low", s.low}, {"high", s.high}};
 }
 
+bool left_out(const toolkit::Simulation& s, size_t step) {
+  return !s.left_out.empty() && s.left_out[step];
+}
+
+// The calibrated times of the steps that run.
+std::vector<toolkit::Span> those_that_run(const Simulated& simulated) {
+  std::vector<toolkit::Span> out;
+  for (size_t i = 0; i < simulated.calibrated.size(); ++i)
+    if (!left_out(simulated.simulation, i)) out.push_back(simulated.calibrated[i]);
+  return out;
+}
+
 Json to_json(const Simulated& simulated) {
   const toolkit::Simulation& s = simulated.simulation;
   Json steps = Json::array();
@@ -117,10 +129,11 @@ Json to_json(const Simulated& simulated) {
     Json step = {{"name", s.steps[i]}, {"label", s.labels[i]}};
     step.update(toolkit::to_json(s.estimates[i]));
     if (!simulated.calibrated.empty()) step["calibrated"] = to_json(simulated.calibrated[i]);
+    if (left_out(s, i)) step["left_out"] = true;
     steps.push_back(std::move(step));
   }
   Json total = toolkit::to_json(s.total), transfers = Json::array();
-  std::vector<toolkit::Span> all = simulated.calibrated;
+  std::vector<toolkit::Span> all = those_that_run(simulated);
   for (const toolkit::TransferSum& t : s.transfers) {
     all.push_back({t.estimate.seconds, t.estimate.low, t.estimate.high});
     transfers.push_back({{"way", t.download ? "download" : "upload"},
@@ -137,6 +150,7 @@ Json to_json(const Simulated& simulated) {
   if (s.streamed) out["transfers"] = transfers;
   if (s.schedule)
     out["schedule"] = {{"busy", s.schedule->busy},
+                       {"launches", s.schedule->phases},
                        {"critical_path_s", s.schedule->bounds.critical_path},
                        {"work_s", s.schedule->bounds.work},
                        {"both_s", s.schedule->bounds.both}};
@@ -163,8 +177,16 @@ void add(toolkit::Estimate& to, const toolkit::Estimate& e) {
   to.flops += e.flops;
 }
 
-void print_schedule(const toolkit::ScheduleSummary& s, double seconds) {
+void print_schedule(const toolkit::ScheduleSummary& s, size_t steps, double seconds) {
   const double least = s.bounds.least();
+  if (s.phases > 0) {
+    fmt::print(
+        "{} steps in {} launches; no launches of these programs take less than {} (longest path "
+        "{}, work {}), {:.0f} % below\n",
+        steps, s.phases, duration(least), duration(s.bounds.critical_path), duration(s.bounds.work),
+        100 * (1 - least / seconds));
+    return;
+  }
   fmt::print(
       "steps side by side: units are busy {:.0f} % of the time; no schedule of these "
       "programs takes less than {} (longest path {}, work {}, both at once {}), {:.0f} % below\n",
@@ -181,15 +203,18 @@ void print_text(const Simulated& simulated, bool explain) {
   for (const std::vector<size_t>& alike : step_rows(s.labels, s.streamed)) {
     toolkit::Estimate sum = s.estimates[alike[0]];
     std::vector<toolkit::Span> spans;
+    bool none = true;  // of them runs
     for (const size_t i : alike) {
       if (i != alike[0]) add(sum, s.estimates[i]);
-      if (both) spans.push_back(simulated.calibrated[i]);
+      if (both && !left_out(s, i)) spans.push_back(simulated.calibrated[i]);
+      none = none && left_out(s, i);
     }
     const toolkit::Span span = toolkit::sum_of(spans);
     rows.push_back(
         row(label_of_row(s.labels[alike[0]], alike.size()), sum, both ? &span : nullptr));
+    if (none) rows.back()[4] = "left out";
   }
-  std::vector<toolkit::Span> all = simulated.calibrated;
+  std::vector<toolkit::Span> all = those_that_run(simulated);
   for (const toolkit::TransferSum& t : s.transfers) {
     const toolkit::Span span{t.estimate.seconds, t.estimate.low, t.estimate.high};
     all.push_back(span);
@@ -199,7 +224,8 @@ void print_text(const Simulated& simulated, bool explain) {
   toolkit::Span total = toolkit::sum_of(all);
   if (s.schedule) {  // steps overlap
     double sum = 0;
-    for (const toolkit::Estimate& e : s.estimates) sum += e.seconds;
+    for (size_t i = 0; i < s.estimates.size(); ++i)
+      if (!left_out(s, i)) sum += s.estimates[i].seconds;
     const double scale = sum > 0 ? s.total.seconds / sum : 1;
     for (double* t : {&total.seconds, &total.low, &total.high}) *t *= scale;
   }
@@ -207,7 +233,9 @@ void print_text(const Simulated& simulated, bool explain) {
   const bool others = !s.chosen_for.empty() && s.chosen_for != s.profile;
   fmt::print("{} on {}{}\n{}", s.name, s.profile,
              others ? ", programs chosen for " + s.chosen_for : "", table(rows));
-  if (s.schedule) print_schedule(*s.schedule, s.total.seconds);
+  if (const auto n = std::ranges::count(s.left_out, true))
+    fmt::print("{} steps are left out: of each condition the branch that takes less\n", n);
+  if (s.schedule) print_schedule(*s.schedule, s.steps.size(), s.total.seconds);
   if (!explain) return;
   for (const std::vector<size_t>& alike : step_rows(s.labels, s.streamed)) {
     const size_t i = alike[0];

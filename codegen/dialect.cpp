@@ -27,7 +27,7 @@ struct Reader : YamlReader {
 };
 
 hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
-  only_keys(n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "schedules",
+  only_keys(n, {"vector_widths", "group_barrier", "group_memory", "prefetch", "schedules", "merges",
                 "conditions", "math", "dtypes", "lanes"});
   hwdesc::DialectCapabilities c;
   for (const std::string& w : words(n, "vector_widths")) {
@@ -40,6 +40,7 @@ hwdesc::DialectCapabilities Reader::capabilities(const Node& n) {
   c.group_memory = flag(n, "group_memory");
   c.prefetch = flag(n, "prefetch");
   c.schedules = n.find("schedules") != nullptr && flag(n, "schedules");
+  c.merges = n.find("merges") != nullptr && flag(n, "merges");
   c.conditions = n.find("conditions") != nullptr && flag(n, "conditions");
   c.math = words(n, "math");
   c.dtypes = words(n, "dtypes");

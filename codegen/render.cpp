@@ -27,11 +27,13 @@ int64_t scratch_piece(const ir::Buffer& b) {
   return (b.elements * ir::bytes_of(b.dtype) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// The code around a body: an entry of its own, or a case of a sequence of launches.
-enum class Frame { entry, sequence };
+// The code around a body: an entry of its own, or a case of a sequence of launches or of merged
+// ones.
+enum class Frame { entry, sequence, merged };
 
 constexpr const char* kEntry = "entry";
 constexpr const char* kEntrySimt = "entry_simt";
+constexpr const char* kSequenceCase = "sequence_case";
 
 struct FrameText {
   std::string declarations;  // of buffers at file scope
@@ -91,7 +93,9 @@ FrameText text_of_blocks(Printer& p) {
 // Parameters of the body and what its caller passes for them.
 FrameText text_of(Printer& p, Frame frame) {
   if (p.dialect.structure.parameters == Parameters::blocks) return text_of_blocks(p);
-  const std::string argument = frame == Frame::sequence ? "sequence_argument_" : "argument_";
+  const std::string argument = frame == Frame::sequence ? "sequence_argument_"
+                               : frame == Frame::merged ? "merged_argument_"
+                                                        : "argument_";
   FrameText f;
   int position = 0;
   int64_t offset = 0;
@@ -190,13 +194,15 @@ void print_entry(Printer& p, const FrameText& frame, const std::string& body, in
 }
 
 // The case for a kernel's groups, behind the function it may call.
-std::string print_case(Printer& p, const FrameText& frame, const std::string& body, size_t number) {
+std::string print_case(Printer& p, const FrameText& frame, const std::string& body, size_t number,
+                       const std::string& spelling) {
   const std::vector<Filling> fillings{{"number", {std::to_string(number)}},
                                       {"body", {body}},
                                       {"arguments", {frame.arguments}},
                                       {"lanes", {std::to_string(p.threads * p.kernel.waves)}}};
-  if (p.has("sequence_function")) p.out += p.spell("sequence_function", fillings).text;
-  return p.spell("sequence_case", fillings).text;
+  if (spelling == kSequenceCase && p.has("sequence_function"))
+    p.out += p.spell("sequence_function", fillings).text;
+  return p.spell(spelling, fillings).text;
 }
 
 Diags complaints(const Printer& p) {
@@ -214,13 +220,19 @@ struct Unit {
   const Dialect& dialect;
   Frame frame;
   int threads;
+  int waves = 1;  // of the widest kernel
   Used used{};
   Diags diags{};
   std::string text{}, cases{};
-  int waves = 1;  // of the widest kernel
 
+  const char* case_of(const ir::Kernel& kernel) const;
   void add(const ir::Kernel& kernel, size_t number);
 };
+
+const char* Unit::case_of(const ir::Kernel& kernel) const {
+  if (frame == Frame::sequence) return kSequenceCase;
+  return kernel.waves < waves ? "merged_narrow_case" : "merged_case";
+}
 
 void Unit::add(const ir::Kernel& kernel, size_t number) {
   if (!is_identifier(kernel.name)) {
@@ -245,8 +257,7 @@ void Unit::add(const ir::Kernel& kernel, size_t number) {
   if (frame == Frame::entry)
     print_entry(p, words, body, threads);
   else
-    cases += print_case(p, words, body, number);
-  waves = std::max(waves, kernel.waves);
+    cases += print_case(p, words, body, number, case_of(kernel));
   append(diags, complaints(p));
   used.words.merge(own.words);
   used.vectors.merge(own.vectors);
@@ -268,7 +279,7 @@ Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect
                     "body`, and `parameters: blocks` "
                     "with `group_memory: file`",
                     dialect.name));
-  if (blocks && (kernels.size() != 1 || frame == Frame::sequence))
+  if (blocks && (kernels.size() != 1 || frame != Frame::entry))
     return error(fmt::format("dialect '{}' declares buffers for a whole text: one kernel each",
                              dialect.name));
   if (threads > 1 && dialect.find(kEntrySimt) == nullptr)
@@ -276,6 +287,7 @@ Result<Unit> unit_of(std::span<const ir::Kernel> kernels, const Dialect& dialect
         "dialect '{}' prints explicit vectors only, and the lanes of this target are threads",
         dialect.name));
   Unit unit{dialect, frame, threads};
+  for (const ir::Kernel& k : kernels) unit.waves = std::max(unit.waves, k.waves);
   std::set<std::string> names;
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (!names.insert(kernels[i].name).second)
@@ -328,6 +340,23 @@ Result<std::string> render_queues(std::span<const ir::Kernel> kernels, const Dia
   unit->used.words.emplace("queues");
   return print_headers(dialect, unit->used) + unit->text + '\n' +
          print_queues(*unit, name, resident);
+}
+
+Result<std::string> render_merged(std::span<const ir::Kernel> kernels, const Dialect& dialect,
+                                  const std::string& name, int threads) {
+  const Template* const frame = dialect.find("merged");
+  if (frame == nullptr) return error(fmt::format("dialect '{}' has no `merged`", dialect.name));
+  if (threads < 2)
+    return error(fmt::format("dialect '{}' merges launches of kernels whose lanes are threads",
+                             dialect.name));
+  Result<Unit> unit = unit_of(kernels, dialect, Frame::merged, threads);
+  if (!unit) return unit.diags();
+  unit->used.words.emplace("merged");
+  return print_headers(dialect, unit->used) + unit->text + '\n' +
+         fill(*frame, {{"name", {name}},
+                       {"cases", {unit->cases}},
+                       {"lanes", {std::to_string(threads * unit->waves)}}})
+             .text;
 }
 
 int64_t scratch_bytes(const ir::Kernel& kernel) {

@@ -43,6 +43,14 @@ bool has_sequence(const Dialect& dialect);
 Result<std::string> render_queues(std::span<const ir::Kernel> kernels, const Dialect& dialect,
                                   const std::string& name, int threads, int resident);
 
+// One kernel `name` of groups of several `kernels`, side by side in one launch, by the dialect's
+// `merged`. A table of rows says which groups of the launch are whose, and what these are called
+// with; the dialect describes it. The groups have the threads of the widest kernel. Errors: as
+// render; a dialect without `merged`; kernels of fewer threads than others, where the dialect has
+// no `merged_narrow_case`; lanes that are no threads.
+Result<std::string> render_merged(std::span<const ir::Kernel> kernels, const Dialect& dialect,
+                                  const std::string& name, int threads);
+
 // Bytes of scratch the entry needs, padding included.
 int64_t scratch_bytes(const ir::Kernel& kernel);
 

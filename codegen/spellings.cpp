@@ -108,6 +108,14 @@ constexpr SpellingRow kRows[] = {
     {"sequence_argument_in", {"scalar", "position"}, kOptional},
     {"sequence_argument_out", {"scalar", "position"}, kOptional},
     {"sequence_argument_scratch", {"scalar", "offset"}, kOptional},
+    // One kernel for the groups of several launches, side by side, and its case for a kernel. That
+    // of one with fewer threads than the groups have; default: none may have fewer.
+    {"merged", {"name", "cases", "lanes"}, kOptional},
+    {"merged_case", {"number", "body", "arguments", "lanes"}, kOptional},
+    {"merged_narrow_case", {"number", "body", "arguments", "lanes"}, kOptional},
+    {"merged_argument_in", {"scalar", "position"}, kOptional},
+    {"merged_argument_out", {"scalar", "position"}, kOptional},
+    {"merged_argument_scratch", {"scalar", "offset"}, kOptional},
     // Arguments in spaces of their own: constants, and images, whose elements are texels.
     {"parameter_constant", {"scalar", "name", "position", "elements"}, kOptional},
     {"entry_parameter_constant", {"scalar", "name", "elements"}, kOptional},
@@ -117,10 +125,12 @@ constexpr SpellingRow kRows[] = {
     // Where constants have no `element`; vectors are then built element by element.
     {"constant_element", {"buffer", "index", "scalar"}, kOptional},
     {"sequence_argument_constant", {"scalar", "position"}, kOptional},
+    {"merged_argument_constant", {"scalar", "position"}, kOptional},
     {"parameter_image", {"scalar", "name", "position"}, kOptional},
     {"entry_parameter_image", {"scalar", "name"}, kOptional},
     {"argument_image", {"scalar", "name", "position"}, kOptional},
     {"sequence_argument_image", {"scalar", "position"}, kOptional},
+    {"merged_argument_image", {"scalar", "position"}, kOptional},
     {"texel", {"buffer", "index", "row", "texel", "scalar"}, kOptional},
     // Texels by column and row, also outside of the image.
     {"texel_at", {"buffer", "column", "row", "texel", "scalar"}, kOptional},

@@ -1,5 +1,7 @@
 #include "compiler/compile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -27,8 +29,10 @@
 #include "compiler/passes/transpose_scores.h"
 #include "compiler/passes/unblock_narrow.h"
 #include "compiler/plan_builder.h"
+#include "compiler/schedule/ways.h"
 #include "compiler/search/connect.h"
 #include "compiler/search/construct_all.h"
+#include "compiler/search/few_units.h"
 #include "compiler/search/group_programs.h"
 #include "compiler/search/rewrite_cost.h"
 #include "compiler/stream/stream.h"
@@ -246,32 +250,87 @@ class PlannedParts {  // invariant: refers to a target and a machine that outliv
 
 namespace {
 
-// Groups run side by side where each unit has a queue of its own, or where one kernel runs all
-// steps and its groups are on the chip at once.
-std::string why_in_turn(const hwdesc::Target& target, const model::Machine& m, Schedule how) {
-  const hwdesc::Api& api = target.api;
-  const std::string field = "apis." + api.name;
-  if (api.coresident_groups != hwdesc::Fact::yes)
-    return field + ".coresident_groups is not true: groups of one step may wait for those of " +
-           "another that never begin";
-  if (m.simt && m.resident_barriers.empty())
-    return field + ".coresident_barrier is not known: what a barrier takes inside one launch";
-  if (how == Schedule::automatic && target.dialect.known && !target.dialect.schedules)
-    return "kernels of " + target.dialect.name +
-           " run one step at a time if not told otherwise; `--schedule always` tells what side by "
-           "side would take";
-  return "";
-}
+// Plans whose steps run side by side.
+class SideBySide {  // invariant: refers to a target and a machine that outlive it
+ public:
+  SideBySide(const hwdesc::Target& target, const model::Machine& machine, const Options& options)
+      : target_(target),
+        machine_(machine),
+        how_(options.schedule),
+        few_(target, machine, options.each) {}
 
-Scheduled scheduled(ir::Plan& plan, const hwdesc::Target& target, const model::Machine& m,
-                    Schedule how) {
-  if (m.conditions) mark_needed(plan);
-  std::string why_not = how == Schedule::off ? "" : why_in_turn(target, m, how);
-  if (why_not.empty()) return schedule(plan, m, how);
-  Scheduled out;
-  out.why_not = std::move(why_not);
-  return out;
-}
+  void schedule(Compiled& c) {
+    if (machine_.conditions) mark_needed(c.plan);
+    Ways ways = ways_of(target_, machine_, how_);
+    ways.others = [this](const ir::Program& p) { return few_.beside(p); };
+    if (how_ == Schedule::off || ways.no_queues.empty() || ways.no_phases.empty())
+      c.scheduled = compiler::schedule(c.plan, machine_, how_, ways);
+    else
+      c.scheduled.why_not = machine_.simt ? ways.no_queues + "; " + ways.no_phases : ways.no_queues;
+  }
+
+  // Recurrent layers in twice as many pieces, as long as that is faster.
+  Diags cut(Compiled& best, Sequences& sequences, const std::function<Result<Compiled>()>& plan) {
+    if (how_ == Schedule::off || !sequences.found || !best.scheduled.why_not.empty()) return {};
+    for (;;) {
+      sequences.pieces *= 2;
+      Result<Compiled> next = plan();
+      if (!next) return next.diags();
+      schedule(*next);
+      if (!take_if_faster(best, *next)) break;
+    }
+    sequences.pieces /= 2;
+    return {};
+  }
+
+  // What is computed together is chosen for steps one after the other, each of them a launch.
+  // Beside others a launch counts less, and a long step keeps others waiting. So plans in which
+  // less is computed together are tried.
+  Diags compute_less_together(
+      Compiled& best, const Options& options,
+      const std::function<Result<Compiled>(const Options&, const model::Machine&)>& plan) {
+    if (best.scheduled.seconds > (1 - kSidesMatter) * best.scheduled.in_turn) return {};
+    model::Machine no_launches = machine_;
+    no_launches.launch.value = 0;
+    Options separate = options;
+    separate.fuse = Fuse::elementwise;
+    const struct {
+      const Options& options;
+      const model::Machine& machine;
+      const char* how;
+    } tried[] = {{separate, machine_, "one tile-graph of one reduction a step"},
+                 {options, no_launches, "as if launches took no time"}};
+    std::vector<std::string> lines;
+    for (const auto& t : tried) {
+      Result<Compiled> next = plan(t.options, t.machine);
+      if (!next) return next.diags();
+      schedule(*next);
+      lines.push_back(fmt::format("computed together {}: {} steps, {:.4g} us", t.how,
+                                  next->plan.steps.size(), next->scheduled.seconds * 1e6));
+      take_if_faster(best, *next);
+    }
+    best.scheduled.considered.insert(best.scheduled.considered.end(), lines.begin(), lines.end());
+    return {};
+  }
+
+ private:
+  // Part of the time of steps one after the other that those side by side save, for what is
+  // computed together to be chosen anew.
+  static constexpr double kSidesMatter = 0.05;
+
+  // Speed-ups are over the first plan, one step after the other.
+  static bool take_if_faster(Compiled& best, Compiled& next) {
+    const bool faster = next.scheduled.seconds < best.scheduled.seconds;
+    next.scheduled.in_turn = best.scheduled.in_turn;
+    if (faster) std::swap(best, next);
+    return faster;
+  }
+
+  const hwdesc::Target& target_;
+  const model::Machine& machine_;
+  const Schedule how_;
+  FewUnits few_;
+};
 
 }  // namespace
 
@@ -280,35 +339,37 @@ Result<Compiled> compile(const ir::Graph& graph, const hwdesc::Target& target,
   const Result<model::Machine> machine = model::prepare(target);
   if (!machine.ok()) return machine.diags();
   Sequences sequences;
-  const auto plan_of = [&](const ir::Graph& g, const Options& o) -> Result<Compiled> {
+  const auto plan_of = [&](const ir::Graph& g, const Options& o,
+                           const model::Machine& m) -> Result<Compiled> {
     TileGraphs graphs;
     Compiled out;
-    PlannedParts parts(target, *machine, o);
+    PlannedParts parts(target, m, o);
     const FasterGraph faster = parts.faster();
     const FasterGraph* planned = o.fuse == Fuse::all ? &faster : nullptr;
-    if (Diags diags = run_passes(g, target, *machine, o, planned, sequences, graphs, &out);
-        !diags.empty())
+    if (Diags diags = run_passes(g, target, m, o, planned, sequences, graphs, &out); !diags.empty())
       return diags;
     return out;
   };
-  Result<Compiled> out = plan_of(graph, options);
+  Result<Compiled> out = plan_of(graph, options, *machine);
   if (!out) return out;
   const bool fits =
       !options.memory || out->plan.arena_bytes + out->plan.weights_bytes <= *options.memory;
   if (!fits) {
     sequences.pieces = 1;
-    out = streamed(graph, target, *machine, options, plan_of);
+    out = streamed(graph, target, *machine, options,
+                   [&](const ir::Graph& g, const Options& o) { return plan_of(g, o, *machine); });
   } else {
-    out->scheduled = scheduled(out->plan, target, *machine, options.schedule);
-    while (options.schedule != Schedule::off && sequences.found && out->scheduled.why_not.empty()) {
-      sequences.pieces *= 2;
-      Result<Compiled> next = plan_of(graph, options);
-      if (!next) return next;
-      next->scheduled = scheduled(next->plan, target, *machine, options.schedule);
-      if (next->scheduled.seconds >= out->scheduled.seconds) break;
-      next->scheduled.in_turn = out->scheduled.in_turn;
-      out = std::move(next);
-    }
+    SideBySide side(target, *machine, options);
+    side.schedule(*out);
+    if (Diags diags = side.cut(*out, sequences, [&] { return plan_of(graph, options, *machine); });
+        !diags.empty())
+      return diags;
+    if (options.fuse == Fuse::all)
+      if (Diags diags = side.compute_less_together(
+              *out, options,
+              [&](const Options& o, const model::Machine& m) { return plan_of(graph, o, m); });
+          !diags.empty())
+        return diags;
   }
   if (out) put_estimates(*out, *machine);
   return out;

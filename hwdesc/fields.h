@@ -139,6 +139,7 @@ void fields(V& v, Is<Launch> auto& x) {
   v("stream", x.stream, "one more kernel in a queue; on the CPU one step of the pool",
     Need::optional);
   v("graph", x.graph, "one more kernel in a recorded graph", Need::optional);
+  v("beside", x.beside, "one more kernel in a stream without a barrier before it", Need::optional);
   v("cold", x.cold,
     "added where the code was evicted from the caches of the unit since its last run",
     Need::optional);

@@ -272,6 +272,7 @@ struct Power {
 
 struct Launch {
   Value<Seconds> eager, stream, graph;  // per kernel; on the CPU `stream` is one pool step
+  Value<Seconds> beside;    // added by one more in a stream, without a barrier before it
   Value<Seconds> cold;      // added where the code was evicted from the unit's own caches
   Value<Seconds> uncached;  // added where it was evicted from all caches
   bool operator==(const Launch&) const = default;

@@ -40,6 +40,8 @@ void read_capability(ReadContext& ctx, const yaml::Entry& e, DialectCapabilities
     read_flag(ctx, e.value, out.prefetch, path);
   else if (e.key == "schedules")
     read_flag(ctx, e.value, out.schedules, path);
+  else if (e.key == "merges")
+    read_flag(ctx, e.value, out.merges, path);
   else if (e.key == "conditions")
     read_flag(ctx, e.value, out.conditions, path);
   else if (e.key == "math")
@@ -49,9 +51,10 @@ void read_capability(ReadContext& ctx, const yaml::Entry& e, DialectCapabilities
   else if (e.key == "lanes")
     read_words(ctx, e.value, out.lanes, path);
   else
-    ctx.complain(e.line, e.col, "capabilities: unknown key '" + e.key + "'",
-                 did_you_mean(e.key, {"vector_widths", "group_barrier", "group_memory", "prefetch",
-                                      "schedules", "conditions", "math", "dtypes", "lanes"}));
+    ctx.complain(
+        e.line, e.col, "capabilities: unknown key '" + e.key + "'",
+        did_you_mean(e.key, {"vector_widths", "group_barrier", "group_memory", "prefetch",
+                             "schedules", "merges", "conditions", "math", "dtypes", "lanes"}));
 }
 
 void read_header(ReadContext& ctx, const yaml::Node& root, const std::string& name) {

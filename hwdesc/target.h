@@ -19,6 +19,7 @@ struct DialectCapabilities {
   bool group_memory = false;        // scratchpad of a group
   bool prefetch = false;            // software prefetch
   bool schedules = false;           // steps of a plan run side by side, on units with queues
+  bool merges = false;              // steps of one phase of a plan are one launch
   bool conditions = false;          // steps are left out where Step::needed_if does not hold
   std::vector<std::string> math;    // exp, tanh, ... it can spell
   std::vector<std::string> dtypes;  // element types it can store

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/phases.h"
+
 namespace assay::ir {
 
 const std::string& display_name(const Step& s) { return s.label.empty() ? s.name : s.label; }
@@ -138,6 +140,12 @@ Diags verify(const Plan& p) {
   v.diags.insert(v.diags.end(), transfers.begin(), transfers.end());
   if (!p.schedule.empty() && !p.transfers.empty())
     v.fail("it has a schedule and transfers; steps between transfers run one after the other");
+  if (!p.phases.empty() && !p.transfers.empty())
+    v.fail("it has phases and transfers; steps between transfers run one after the other");
+  if (!p.phases.empty() && !p.schedule.empty())
+    v.fail("it has phases and a schedule; a schedule says all that phases say");
+  if (v.diags.empty() && !p.phases.empty())
+    for (const PhaseFault& f : phase_faults(p)) v.diags.push_back(f.diag);
   if (v.diags.empty() && !p.schedule.empty())
     for (const ScheduleFault& f : schedule_faults(p)) v.diags.push_back(f.diag);
   return v.diags;

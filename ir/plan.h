@@ -1,5 +1,6 @@
-// Plan: the programs of a whole graph, its tensors with layout and place, its steps, and when which
-// unit runs which groups of them (schedule.h).
+// Plan: the programs of a whole graph, its tensors with layout and place, and its steps. A schedule
+// says when which unit runs which of their groups (schedule.h), or phases which steps are launched
+// together.
 // It holds no estimates; those are a file of their own in the bundle.
 //
 // A plan for a limit of device memory also has tensors in host memory, and transfers of regions of
@@ -91,6 +92,10 @@ struct Plan {
   // Where lanes are threads: groups that each unit has at once, from one launch to the end of the
   // plan, and which share the groups of the unit's commands. 0: each step is a launch.
   int resident = 0;
+  // Steps that are launched together: they run in any order or at once, and all are over before the
+  // next phase begins. Each step is in one. For devices that deal groups to units themselves.
+  // Empty: as `schedule` says; not both.
+  std::vector<std::vector<int>> phases = {};
   std::vector<Transfer> transfers = {};  // in the order in which they run; ascending by step
   // The limit of arena_bytes + weights_bytes. 0: there is none, and nothing lies in host memory.
   int64_t memory = 0;

@@ -15,11 +15,19 @@ std::pair<int64_t, int64_t> groups_of(const Command& run, int unit) {
 std::vector<Command> schedule_of(const Plan& plan) {
   if (!plan.schedule.empty()) return plan.schedule;
   std::vector<Command> out;
-  for (int s = 0; s < static_cast<int>(plan.steps.size()); ++s) {
+  const auto run = [&](int s) {
     const Step& step = plan.steps[static_cast<size_t>(s)];
     out.push_back({Command::Kind::run, 0, plan.units, s, 0,
                    group_count(plan.programs[static_cast<size_t>(step.program)])});
-    out.push_back({Command::Kind::barrier, 0, plan.units});
+  };
+  const auto wait = [&] { out.push_back({Command::Kind::barrier, 0, plan.units}); };
+  for (const std::vector<int>& phase : plan.phases) {
+    for (const int s : phase) run(s);
+    wait();
+  }
+  for (int s = 0; plan.phases.empty() && s < static_cast<int>(plan.steps.size()); ++s) {
+    run(s);
+    wait();
   }
   return out;
 }

@@ -46,8 +46,8 @@ struct Command {
 // Groups of a command's step that a unit of its range runs: [first, second).
 std::pair<int64_t, int64_t> groups_of(const Command& run, int unit);
 
-// The plan's schedule. Where it has none: all steps in their order, each dealt evenly to all units
-// and followed by a barrier.
+// The plan's schedule. Where it has none: all steps, each dealt evenly to all units, with a barrier
+// behind each phase, or else behind each step in their order.
 std::vector<Command> schedule_of(const Plan& plan);
 
 // Units with the same commands, [first, last).

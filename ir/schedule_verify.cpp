@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/accesses.h"
 #include "ir/plan.h"
 #include "ir/schedule.h"
 #include "ir/touched.h"
@@ -20,13 +21,6 @@ constexpr size_t kMostPlaces = size_t{1} << 26;
 constexpr int64_t kMostPairs = int64_t{1} << 20;
 
 size_t at(int i) { return static_cast<size_t>(i); }
-
-struct Access {                  // of a step to one of its arguments
-  int step = -1, argument = -1;  // -1: its condition
-  int tensor = -1;
-  int64_t begin = 0, end = 0;  // bytes of the arena
-  bool writes = false;
-};
 
 class ScheduleVerifier {  // invariant: refers to a plan that outlives it
  public:
@@ -100,39 +94,12 @@ class ScheduleVerifier {  // invariant: refers to a plan that outlives it
            fmt::format("group {} of step {} never runs", next, name));
   }
 
-  // Steps in the order of the plan, which is what they mean. What is over before a later write of
-  // all its bytes needs no look any more.
   void check_accesses() {
-    std::vector<Access> live;
-    for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
-      const Step& step = plan_.steps[at(s)];
-      const size_t reads = read_by(plan_, step).size();
-      std::vector<Access> now;
-      for (size_t a = 0; a < step.arguments.size(); ++a) {
-        const PlanTensor& t = plan_.tensors[at(step.arguments[a])];
-        if (t.kind == TensorKind::constant || t.bytes == 0) continue;
-        const auto [begin, end] = bytes_of_argument(plan_, step, a);
-        now.push_back({s, static_cast<int>(a), step.arguments[a], begin, end, a >= reads});
-      }
-      if (step.needed_if) {
-        const PlanTensor& t = plan_.tensors[at(step.needed_if->tensor)];
-        if (t.kind != TensorKind::constant)
-          now.push_back(
-              {s, -1, step.needed_if->tensor, t.offset, t.offset + bytes_of(t.dtype), false});
-      }
-      for (const Access& a : now) meet(a, live);
-      live.insert(live.end(), now.begin(), now.end());
-    }
-  }
-
-  void meet(const Access& now, std::vector<Access>& live) {
-    std::erase_if(live, [&](const Access& old) {
-      if (old.end <= now.begin || now.end <= old.begin || (!old.writes && !now.writes))
-        return false;
-      const bool over = is_over(old.step, now.step);
-      if (!over && conflict(old, now)) report(old, now);
-      return over && now.writes && now.begin <= old.begin && old.end <= now.end;
-    });
+    each_conflict(
+        plan_, [this](int old, int now) { return is_over(old, now); },
+        [this](const Access& old, const Access& now) {
+          if (conflict(old, now)) report(old, now);
+        });
   }
 
   bool is_over(int old, int now) {
@@ -196,18 +163,11 @@ class ScheduleVerifier {  // invariant: refers to a plan that outlives it
 
   void report(const Access& old, const Access& now) {
     const auto name = [&](int step) { return plan_.steps[at(step)].name; };
-    const auto tensor = [&](const Access& a) { return plan_.tensors[at(a.tensor)].name; };
-    const std::string what = old.writes && now.writes ? "both write"
-                             : old.writes             ? "the second reads what the first writes"
-                                                      : "the second writes what the first reads";
-    const std::string where =
-        old.tensor == now.tensor
-            ? "tensor " + tensor(now)
-            : fmt::format("tensors {} and {} share bytes", tensor(old), tensor(now));
-    fail(command_,
-         fmt::format("steps {} on unit {} and {} on unit {} may run at once, but {} ({})",
-                     name(old.step), units_.first, name(now.step), units_.second, what, where),
-         "a barrier, or a signal behind the first and a wait before the second");
+    fail(
+        command_,
+        fmt::format("steps {} on unit {} and {} on unit {} may run at once, but {}", name(old.step),
+                    units_.first, name(now.step), units_.second, conflict_text(plan_, old, now)),
+        "a barrier, or a signal behind the first and a wait before the second");
   }
 
   const Plan& plan_;

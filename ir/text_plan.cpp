@@ -36,6 +36,7 @@
 #include <utility>
 
 #include "ir/limits.h"
+#include "ir/phases.h"
 #include "ir/plan.h"
 #include "ir/text_graph.h"
 #include "ir/text_layout.h"
@@ -88,7 +89,7 @@ class PlanReader {
     if (!r_.is_map(node, "a plan",
                    {"schema", "name", "units", "arena_bytes", "weights_bytes", "memory",
                     "host_bytes", "host_weights_bytes", "resident", "tensors", "programs", "steps",
-                    "schedule", "transfers"}))
+                    "schedule", "phases", "transfers"}))
       return {};
     p_.name = r_.text_or(node, "name", "plan");
     p_.units = static_cast<int>(r_.integer_or(node, "units", 1, 1 << 20, 1));
@@ -109,11 +110,16 @@ class PlanReader {
       r_.fault(*node.find("resident"), "groups are resident in plans with a schedule",
                "schedule: ...");
     if (schedule != nullptr) read_schedule(r_, *schedule, p_);
+    const yaml::Node* phases = node.find("phases");
+    if (phases != nullptr) read_phases(r_, *phases, p_);
     if (!r_.ok()) return std::move(p_);
     std::vector<Command> commands = std::exchange(p_.schedule, {});
+    std::vector<std::vector<int>> together = std::exchange(p_.phases, {});
     for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
     p_.schedule = std::move(commands);
+    p_.phases = std::move(together);
     if (r_.ok() && schedule != nullptr) check_schedule(*schedule);
+    if (r_.ok() && phases != nullptr) check_phases(*phases);
     return std::move(p_);
   }
 
@@ -122,6 +128,14 @@ class PlanReader {
   void check_schedule(const yaml::Node& node) {
     for (const ScheduleFault& f : schedule_faults(p_))
       r_.fault(f.command < 0 ? node : node.items[static_cast<size_t>(f.command)], f.diag.message,
+               f.diag.hint);
+    if (r_.ok())
+      for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
+  }
+
+  void check_phases(const yaml::Node& node) {
+    for (const PhaseFault& f : phase_faults(p_))
+      r_.fault(f.phase < 0 ? node : node.items[static_cast<size_t>(f.phase)], f.diag.message,
                f.diag.hint);
     if (r_.ok())
       for (const Diag& d : verify(p_)) r_.fault(node, d.message, d.hint);
@@ -263,6 +277,7 @@ std::string print_plan(const Plan& p) {
   for (const Step& s : p.steps) text += fmt::format("  - {}\n", spell_step(s));
   if (p.resident > 0) text += fmt::format("resident: {}\n", p.resident);
   text += print_schedule(p);
+  text += print_phases(p);
   if (p.memory > 0) text += p.transfers.empty() ? "transfers: []\n" : "transfers:\n";
   for (const Transfer& t : p.transfers) text += fmt::format("  - {}\n", spell_transfer(t));
   return text;

@@ -134,4 +134,25 @@ void read_schedule(TextReader& reader, const yaml::Node& node, Plan& p) {
   for (const yaml::Node& item : node.items) p.schedule.push_back(commands.read(item));
 }
 
+std::string print_phases(const Plan& p) {
+  if (p.phases.empty()) return "";
+  std::string out = "phases:\n";
+  for (const std::vector<int>& steps : p.phases)
+    out += fmt::format("  - [{}]\n", fmt::join(steps, ", "));
+  return out;
+}
+
+void read_phases(TextReader& reader, const yaml::Node& node, Plan& p) {
+  if (!reader.is_list(node, "phases")) return;
+  if (node.items.empty())
+    reader.fault(node, "there are no phases", "without `phases` each step is a launch");
+  const auto last = static_cast<int64_t>(p.steps.size()) - 1;
+  for (const yaml::Node& phase : node.items) {
+    std::vector<int>& steps = p.phases.emplace_back();
+    if (!reader.is_list(phase, "a phase")) continue;
+    for (const yaml::Node& step : phase.items)
+      steps.push_back(static_cast<int>(reader.integer(step, 0, last).value_or(0)));
+  }
+}
+
 }  // namespace assay::ir

@@ -7,6 +7,12 @@
 //     - {signal: 0, units: [0, 1]}                 # counter 0 grows by 1 for each unit
 //     - {wait: 0, value: 1, units: [1, 2]}         # unit 1 waits for counter 0 to reach 1
 //     - barrier                                    # of all units
+//
+// And its phases: lists of steps that are launched together.
+//
+//   phases:
+//     - [0, 1]
+//     - [2]
 #pragma once
 
 #include <string>
@@ -20,5 +26,10 @@ std::string print_schedule(const Plan& p);
 
 // Pre: the plan's steps and programs are read. Faults go to the reader.
 void read_schedule(TextReader& reader, const yaml::Node& node, Plan& p);
+
+std::string print_phases(const Plan& p);
+
+// Pre: the plan's steps are read. Faults go to the reader.
+void read_phases(TextReader& reader, const yaml::Node& node, Plan& p);
 
 }  // namespace assay::ir

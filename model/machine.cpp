@@ -23,6 +23,7 @@ class Resolver : Resolving {
     m_.profile = p_.name;
     m_.simt = p_.execution.lanes.style == hwdesc::LaneStyle::simt;
     m_.conditions = target_.dialect.conditions;
+    m_.merges = target_.dialect.merges;
     m_.copies_overlap = hwdesc::copies_overlap(p_);
     m_.copies_multicast = hwdesc::copies_multicast(p_);
     resolve_units();

@@ -192,7 +192,9 @@ struct Machine {
   Quantity eager_launch, stream_launch, graph_launch;
   // s. A launch in a stream, or a step of a schedule, includes its barrier.
   Quantity launch, group_start;
-  Quantity group_barrier;                  // s, of a group of one wave; 0: not known
+  bool merges = false;     // steps that run side by side can be one launch
+  Quantity beside_launch;  // s added by one more launch without a barrier before it; 0: not known
+  Quantity group_barrier;  // s, of a group of one wave; 0: not known
   std::vector<WideBarrier> wide_barriers;  // of several, ascending
   // Of groups that are all on the chip at once, by their number, ascending; empty: not known.
   std::vector<ResidentBarrier> resident_barriers;

@@ -35,6 +35,7 @@ class TypesResolver : Resolving {
     m_.eager_launch = launch(api_.launch.eager, "eager");
     m_.stream_launch = launch(api_.launch.stream, "stream");
     m_.graph_launch = launch(api_.launch.graph, "graph");
+    m_.beside_launch = launch(api_.launch.beside, "beside");
     resolve_power();
   }
 

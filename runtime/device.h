@@ -31,6 +31,8 @@ struct DeviceInfo {
   double clock_hz = 0;      // of the units, as the driver reports it; 0: unknown
   bool simulated = false;   // its time is simulated, so other load can not disturb it
   int scheduled_units = 0;  // with queues of their own: RunOptions::schedule and traced
+  bool phased = false;      // RunOptions::phases
+  bool merges = false;      // each phase is one launch, where its kernels allow that
   bool in_sequence =
       false;  // one kernel executes all launches of a run, unless LoadOptions::one_by_one
   std::vector<std::pair<std::string, std::string>> facts;  // driver, os, isa, compiler, ...
@@ -121,6 +123,10 @@ struct RunOptions {
   // What each unit's queue holds; a command's `step` is the position of a launch, whose own queues
   // do not count. Empty: the launches in order, a barrier after each.
   std::span<const ir::Command> schedule = {};
+  // Positions of launches that run in any order or at once, with a barrier behind each phase. Each
+  // launch is in one. RunTimes::steps and busy then have an entry for each phase. Empty: as
+  // `schedule` says; not both.
+  std::span<const std::vector<int>> phases = {};
   bool traced = false;  // with RunTimes::slices
   // Where lanes are threads: groups of the schedule that are on each unit at once, from its begin
   // to its end, and share each command's groups.

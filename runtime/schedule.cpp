@@ -43,6 +43,29 @@ Diags check_schedule(std::span<const ir::Command> schedule, std::span<const int6
   return out;
 }
 
+Diags check_phases(std::span<const std::vector<int>> phases, size_t launches) {
+  Diags out;
+  std::vector<int> phase_of(launches, -1);
+  for (size_t p = 0; p < phases.size(); ++p) {
+    const auto fail = [&](const std::string& what) {
+      out.push_back(error(fmt::format("phase {}: {}", p, what)));
+    };
+    for (const int l : phases[p]) {
+      if (l < 0 || static_cast<size_t>(l) >= launches) {
+        fail(fmt::format("there is no launch {}, there are {}", l, launches));
+        continue;
+      }
+      int& of = phase_of[static_cast<size_t>(l)];
+      if (of >= 0) fail(fmt::format("launch {} is in phase {} already", l, of));
+      of = static_cast<int>(p);
+    }
+  }
+  for (size_t l = 0; l < launches; ++l)
+    if (phase_of[l] < 0)
+      out.push_back(error(fmt::format("launch {} is in none of {} phases", l, phases.size())));
+  return out;
+}
+
 void add_steps(RunTimes& times, std::span<const Slice> slices,
                std::span<const ir::Command> schedule, size_t launches) {
   constexpr double kNever = std::numeric_limits<double>::infinity();

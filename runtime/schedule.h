@@ -1,5 +1,5 @@
-// Schedules on devices: checked, and their slices as times. Shared by the devices whose units have
-// queues.
+// Schedules and phases on devices: checked, and slices as times. Shared by the devices that run
+// them.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,9 @@ int units_of(std::span<const ir::Command> schedule);
 // device.
 Diags check_schedule(std::span<const ir::Command> schedule, std::span<const int64_t> groups,
                      int units);
+
+// All errors, each with its phase: launches that do not exist, are in several places or in none.
+Diags check_phases(std::span<const std::vector<int>> phases, size_t launches);
 
 // Adds the steps of a repeat: each launch from its first slice's begin to its last one's end.
 void add_steps(RunTimes& times, std::span<const Slice> slices,

@@ -101,7 +101,8 @@ model::Estimate estimate(const ir::Plan& plan, const ir::Transfer& t, const mode
 // Storage that no program wrote: whatever the caches held of it is of no use.
 void forget(CacheState& state, const Range& bytes);
 
-// A command of a schedule on units that do alike. Seconds from the start of the plan.
+// A command of a schedule on units that do alike. Seconds from the start of the plan. Of phases,
+// whose groups the chip deals itself: as many units as the step's part of the phase's groups.
 struct Slice {
   int first = 0, last = 0;  // units [first, last)
   int command = 0;          // position in the schedule (ir::schedule_of)
@@ -109,9 +110,11 @@ struct Slice {
 };
 
 struct PlanEstimate {
-  // Of a schedule: each step beside what runs at the same time, from its first group's start to its
-  // last one's end.
+  // Of a schedule or phases: each step beside what runs at the same time, from its first group's
+  // start to its last one's end, without launches.
   std::vector<model::Estimate> steps;
+  std::vector<bool> left_out;              // per step, by its condition; empty: none
+  std::vector<model::Estimate> phases;     // of a plan with phases, each with its launch
   std::vector<model::Estimate> transfers;  // by position in Plan::transfers
   model::Estimate total;                   // of both
   std::vector<Slice> timeline;             // by begin; without transfers

@@ -90,16 +90,33 @@ model::Estimate PlanSteps::of_program(const ir::Step& s, const model::Machine& m
   const ir::Program& p = plan_.programs[static_cast<size_t>(s.program)];
   const std::vector<Range> where = where_of(plan_, s);
   const bool once = uses_[static_cast<size_t>(s.program)] < 2;
-  if (once || !p.producers.empty() || state.recent.empty())
+  // Programs that share groups on a core find what the one before them leaves, group by group.
+  const bool follows_state = !p.producers.empty() && !m.simt;
+  if (once || follows_state || state.recent.empty())
     return simulator::estimate(p, m, state, where, nullptr, detail);
-  const Place at{s.program, m.first_unit, static_cast<int>(m.units)};
-  const Operands& operands = operands_of(at, p, m);
-  Found found{at, detail, cached_fractions(p, operands, m, state, where),
-              remote_lines(p, operands, m, state, where)};
+  Place at{s.program, m.first_unit, static_cast<int>(m.units)};
+  Found found{at, detail, {}, {}};
+  if (p.producers.empty()) {
+    const Operands& operands = operands_of(at, p, m);
+    found.held.push_back(cached_fractions(p, operands, m, state, where));
+    found.remote = remote_lines(p, operands, m, state, where);
+  } else {
+    for (const ir::Member& member : members_of(s.program)) {
+      found.held.push_back(cached_fractions(member.program, operands_of(at, member.program, m), m,
+                                            state, outside(p, member, where)));
+      ++at.member;
+    }
+  }
   const auto known = known_.find(found);
   if (known != known_.end()) return known->second;
   return known_.emplace(std::move(found), simulator::estimate(p, m, state, where, nullptr, detail))
       .first->second;
+}
+
+const std::vector<ir::Member>& PlanSteps::members_of(int program) {
+  const auto [members, fresh] = members_.try_emplace(program);
+  if (fresh) members->second = ir::members_of(plan_.programs[static_cast<size_t>(program)]);
+  return members->second;
 }
 
 model::Estimate PlanSteps::estimate(const ir::Step& s, const model::Machine& m,
@@ -117,9 +134,7 @@ CacheState PlanSteps::leave(const ir::Step& s, const model::Machine& m, CacheSta
   if (p.producers.empty()) {
     state = after(p, operands_of(at, p, m), m, std::move(state), where);
   } else {  // as after_group
-    const auto [members, fresh] = members_.try_emplace(s.program);
-    if (fresh) members->second = ir::members_of(p);
-    for (const ir::Member& member : members->second) {
+    for (const ir::Member& member : members_of(s.program)) {
       state = after(member.program, operands_of(at, member.program, m), m, std::move(state),
                     outside(p, member, where));
       ++at.member;
@@ -270,6 +285,7 @@ std::vector<double> seconds_of(const ir::Plan& plan, PlanSteps& steps, const Cac
 
 PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m, TermDetail detail) {
   if (!plan.schedule.empty()) return simulate_schedule(plan, m, detail);
+  if (!plan.phases.empty()) return simulate_phases(plan, m, detail);
   PlanEstimate out;
   out.transfers = transfers_of(plan, m);
   PlanSteps steps(plan);
@@ -290,6 +306,7 @@ PlanEstimate simulate(const ir::Plan& plan, const model::Machine& m, TermDetail 
   });
   for (const model::Estimate& t : out.transfers) add(out.total, t, low, high);
   finish(out.total, low, high);
+  out.left_out = absent;
   return out;
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "model/price.h"
+#include "simulator/beside.h"
 #include "simulator/plan_steps.h"
 #include "simulator/run_queues.h"
 #include "simulator/step_spans.h"
@@ -14,14 +14,6 @@ namespace assay::simulator {
 namespace {
 
 size_t at(int i) { return static_cast<size_t>(i); }
-
-std::vector<size_t> shared_memories(const model::Machine& m) {
-  std::vector<size_t> out;
-  for (size_t l = 1; l < m.levels.size(); ++l)
-    if (m.levels[l].shared && !m.levels[l].is_scratchpad && m.levels[l].read.value > 0)
-      out.push_back(l);
-  return out;
-}
 
 class ScheduleSimulator {  // invariant: refers to a plan and a machine that outlive it
  public:
@@ -38,7 +30,8 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
       u = u ? Part{std::min(u->first, c.first), std::max(u->last, c.last)} : Part{c.first, c.last};
     }
     // A signal reaches other units as the last arrival at a barrier does.
-    costs_ = {inside_.launch.value, inside_.launch.value, memories_.size()};
+    costs_ = {inside_.launch.value, inside_.launch.value, memories_.size(),
+              plan.resident > 1 ? model::resident_barrier_of(m, plan.resident) : 0};
   }
 
   // The order in which steps begin changes little from pass to pass, so that of the first one is
@@ -106,17 +99,6 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
     return out;
   }
 
-  // Of the bandwidth that all units have together.
-  static double part_taken(const model::Estimate& e, const model::Level& from) {
-    double seconds = 0;
-    for (const model::LevelUse& u : e.levels)
-      if (u.boundary.ends_with("<-" + from.name))
-        seconds += (u.read_bytes / from.read.value +
-                    u.written_bytes / (from.write.value > 0 ? from.write : from.read).value) /
-                   from.instances;
-    return e.seconds > 0 ? std::min(1.0, seconds / e.seconds) : 0;
-  }
-
   PlanEstimate result(const QueueTimes& times) {
     PlanEstimate out;
     double low = 0, high = 0, busy = 0, pausing = 0;
@@ -141,28 +123,10 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
     out.total.terms.push_back(
         {"idle units", std::max(0.0, times.seconds - (busy + pausing) / plan_.units), ""});
     finish(out.total, low * scale, high * scale);
+    out.left_out = absent_;
     out.timeline = times.slices;
     for (Slice& s : out.timeline) s.begin += launch, s.end += launch;
     return out;
-  }
-
-  // A step that takes longer than alone.
-  static model::Estimate beside_others(model::Estimate e, double seconds) {
-    if (e.seconds <= 0) return e;
-    const double scale = seconds / e.seconds;
-    e.low *= scale;
-    e.high *= scale;
-    e.efficiency /= std::max(scale, 1e-9);
-    if (seconds > e.seconds * 1.001) {
-      e.terms.push_back({"beside others", seconds - e.seconds, "memories that run at once share"});
-      if (e.tree.seconds > 0)
-        e.tree =
-            model::join("estimate", model::Part::Joins::sum,
-                        {std::move(e.tree), model::leaf("beside others", seconds - e.seconds,
-                                                        "memories that run at once share", {})});
-    }
-    e.seconds = seconds;
-    return e;
   }
 
   const ir::Plan& plan_;
@@ -180,22 +144,6 @@ class ScheduleSimulator {  // invariant: refers to a plan and a machine that out
 };
 
 }  // namespace
-
-int most_resident(const ir::Plan& plan, const model::Machine& m, model::GroupNeeds* needs) {
-  if (!m.simt) return 0;
-  model::LaunchWork together;
-  together.threads = 0;
-  for (const ir::Program& p : plan.programs) {
-    const model::GroupNeeds n =
-        estimate(p, m, {}, separate_ranges(p), nullptr, TermDetail::none).needs;
-    together.threads = std::max(together.threads, n.threads);
-    together.registers_per_thread = std::max(together.registers_per_thread, n.registers_per_thread);
-    together.scratch_bytes = std::max(together.scratch_bytes, n.scratch_bytes);
-  }
-  if (needs != nullptr)
-    *needs = {together.threads, together.registers_per_thread, together.scratch_bytes};
-  return static_cast<int>(model::groups_at_once(together, m));
-}
 
 PlanEstimate simulate_schedule(const ir::Plan& plan, const model::Machine& m, TermDetail detail) {
   return ScheduleSimulator(plan, m).run(detail);

@@ -34,14 +34,15 @@ class PlanSteps {  // invariant: refers to a plan that outlives it; all machines
     int program = 0, first = 0, units = 0, member = 0;
     auto operator<=>(const Place&) const = default;
   };
-  struct Found {  // and what it finds
+  struct Found {  // and what it finds, or each program that shares its groups
     Place place;
     TermDetail detail = TermDetail::none;
-    model::CachedFractions held;
+    std::vector<model::CachedFractions> held;
     RemoteLines remote;
     auto operator<=>(const Found&) const = default;
   };
   const Operands& operands_of(const Place& at, const ir::Program& p, const model::Machine& m);
+  const std::vector<ir::Member>& members_of(int program);
   model::Estimate of_program(const ir::Step& s, const model::Machine& m, const CacheState& state,
                              TermDetail detail);
 
@@ -68,5 +69,8 @@ void finish(model::Estimate& total, double low, double high);
 
 // A plan with a schedule.
 PlanEstimate simulate_schedule(const ir::Plan& plan, const model::Machine& m, TermDetail detail);
+
+// A plan with phases. Pre: m.merges, or m.beside_launch is known; lanes are threads.
+PlanEstimate simulate_phases(const ir::Plan& plan, const model::Machine& m, TermDetail detail);
 
 }  // namespace assay::simulator

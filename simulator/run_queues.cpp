@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace assay::simulator {
 
@@ -58,6 +59,7 @@ class QueueRunner {
     State state = State::over;
     double left = 0, speed = 1;  // running: s of work alone; pausing: s
     double since = 0;            // the command's begin
+    bool has_run = false;        // and come to nothing else since
     int units() const { return last - first; }
   };
 
@@ -77,10 +79,12 @@ class QueueRunner {
       const Command& c = command(lane);
       lane.since = now_;
       lane.speed = 1;
+      const bool follows = std::exchange(lane.has_run, c.kind == Kind::run);
       switch (c.kind) {
         case Kind::run:
           lane.left = work_of(lane, c);
           if (lane.left <= 0) continue;
+          if (follows) lane.left += costs_.between;
           lane.state = State::running;
           return;
         case Kind::signal:

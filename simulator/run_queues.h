@@ -25,6 +25,9 @@ struct QueueCosts {
   double barrier = 0;   // s, from the last arrival to the start of all
   double hand_off = 0;  // s, from a signal until other units see it
   size_t memories = 0;  // that are shared
+  // s between two runs of a unit that follow each other: its groups wait for each other, since the
+  // second run may read what the first wrote.
+  double between = 0;
 };
 
 struct QueueTimes {

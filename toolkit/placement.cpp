@@ -67,8 +67,14 @@ Diag in_turn(const std::string& why, const std::string& hint = "") {
 
 // What the device does with the plan's schedule. Errors: what it needs can not be built.
 Diags take_schedule(Placement& p, const ir::Plan& plan) {
-  if (plan.schedule.empty()) return {};
   const runtime::DeviceInfo& info = p.device->info();
+  if (!plan.phases.empty()) {
+    if (info.phased)
+      p.phases = plan.phases;
+    else
+      p.notes.push_back(in_turn(info.id + " does not launch steps together"));
+  }
+  if (plan.schedule.empty()) return {};
   if (info.scheduled_units < plan.units) {
     p.notes.push_back(in_turn(info.scheduled_units > 0
                                   ? fmt::format("the schedule is for {} units and {} has {}",

@@ -27,7 +27,8 @@ struct Placement {
   std::vector<runtime::Launch> launches;  // per step
   // The plan's schedule where the device runs it; else empty, and steps run one after the other.
   std::vector<ir::Command> schedule;
-  Diags notes;  // edited sources, another cache folder
+  std::vector<std::vector<int>> phases;  // the same of the plan's phases
+  Diags notes;                           // edited sources, another cache folder
 };
 
 // Errors: device absent or of another api, kernels that do not build, out of memory.

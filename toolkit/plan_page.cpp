@@ -133,7 +133,14 @@ std::string graph(const PlanPage& p) {
 
 std::string schedule(const PlanPage& p) {
   const std::string about =
-      p.after.plan.schedule.empty()
+      !p.after.plan.phases.empty()
+          ? fmt::format(
+                "Steps that do not wait for each other are launched together, in {} launches. "
+                "Longest path {}, work {}: no launches of these programs take less. The chip deals "
+                "groups to units; here a step has its part of the units.",
+                p.after.plan.phases.size(), page::human(p.bounds.critical_path, Kind::seconds),
+                page::human(p.bounds.work, Kind::seconds))
+      : p.after.plan.schedule.empty()
           ? "Each step runs on all units, with a barrier behind it."
           : fmt::format(
                 "Steps run side by side; a unit waits only for what it reads. Longest path "

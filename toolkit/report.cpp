@@ -182,7 +182,7 @@ Result<Report> report_of(const Bundle& bundle, const ReportOptions& options) {
   const std::vector<TraceSlice> slices = bundle.plan.transfers.empty()
                                              ? slices_of(bundle.plan, estimate.timeline)
                                              : std::vector<TraceSlice>{};
-  const compiler::ScheduleBounds bounds = bundle.plan.schedule.empty()
+  const compiler::ScheduleBounds bounds = bundle.plan.schedule.empty() && bundle.plan.phases.empty()
                                               ? compiler::ScheduleBounds{}
                                               : compiler::schedule_bounds(bundle.plan, *machine);
   const PlanPage page{

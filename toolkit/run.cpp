@@ -111,7 +111,9 @@ Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& 
                           const Values& inputs, const runtime::RunOptions& once) {
   write_ends(p, bundle, ends, inputs);
   if (once.recorded) {
-    const auto recorded = p.module->run(p.launches, once);
+    runtime::RunOptions phased = once;
+    phased.phases = p.phases;
+    const auto recorded = p.module->run(p.launches, phased);
     if (!recorded) return recorded.diags();
   } else {
     const auto ran = run_plan(p, bundle.plan, once);
@@ -141,8 +143,9 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
                        "' differs when launches are recorded",
                    "a fault of the driver: leave --recorded out");
   write_ends(p, bundle, ends, inputs);
-  const auto times =
-      p.module->run(p.launches, {options.repeat, options.warm_up, options.cancel, true});
+  runtime::RunOptions again{options.repeat, options.warm_up, options.cancel, true};
+  again.phases = p.phases;
+  const auto times = p.module->run(p.launches, again);
   if (!times) return times.diags();
   return times_of(times->total);
 }
@@ -320,6 +323,7 @@ Result<RunResult> run_bundle(const Bundle& bundle, const Values& inputs,
   if (out.as_probed)
     for (Diag& d : differences(*out.as_probed)) out.notes.push_back(std::move(d));
   take_times(batch->times, out);
+  out.phased = !placement->phases.empty();
   if (options.traced)
     if (Diags failed = trace(*placement, bundle.plan, options, out); !failed.empty()) return failed;
   if (options.recorded) {

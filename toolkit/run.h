@@ -50,9 +50,11 @@ struct RunOptions {
 };
 
 struct RunResult {
-  std::string device;          // id and name
-  Values outputs;              // by position of Graph::outputs, of the first run
-  std::vector<Times> steps;    // per step of the plan, over the repeats
+  std::string device;  // id and name
+  Values outputs;      // by position of Graph::outputs, of the first run
+  // Per step of the plan, over the repeats; per phase where steps were launched together.
+  std::vector<Times> steps;
+  bool phased = false;
   std::vector<bool> left_out;  // per step, by its condition; empty: none
   Times total;
   std::vector<Times> transfers;   // of a plan that has some: uploads, downloads

@@ -37,12 +37,19 @@ std::string largest_needs(const ir::Plan& plan, const model::Machine& machine,
 }  // namespace
 
 Diags unschedulable(const ir::Plan& plan, const model::Machine& machine, const std::string& file) {
-  if (plan.schedule.empty()) return {};
   const auto refused = [&](const std::string& what, const std::string& hint) -> Diags {
     Diag d = error(what, hint);
     d.file = file;
     return {d};
   };
+  if (!plan.phases.empty() && !machine.simt)
+    return refused("phases: a core works through a queue of its own, and does not launch steps",
+                   "`phases` is of chips whose lanes are threads; `schedule: ...`");
+  if (!plan.phases.empty() && !machine.merges && machine.beside_launch.value <= 0)
+    return refused("phases: " + machine.profile +
+                       " does not say what one more launch takes without a barrier before it",
+                   "apis.<name>.launch.beside: 2 us; or a dialect whose kernels can be merged");
+  if (plan.schedule.empty()) return {};
   if (plan.units > machine.units)
     return refused(fmt::format("the schedule is for {} units, {} has {:.0f}", plan.units,
                                machine.profile, machine.units),

@@ -27,10 +27,12 @@ namespace {
 ScheduleSummary summary_of(const ir::Plan& plan, const model::Machine& machine,
                            const simulator::PlanEstimate& e) {
   double busy = 0;
+  const std::vector<ir::Command> schedule = ir::schedule_of(plan);
   for (const simulator::Slice& s : e.timeline)
-    if (plan.schedule[static_cast<size_t>(s.command)].kind == ir::Command::Kind::run)
+    if (schedule[static_cast<size_t>(s.command)].kind == ir::Command::Kind::run)
       busy += (s.end - s.begin) * (s.last - s.first);
-  return {busy / (e.total.seconds * plan.units), compiler::schedule_bounds(plan, machine)};
+  return {busy / (e.total.seconds * plan.units), compiler::schedule_bounds(plan, machine),
+          plan.phases.size()};
 }
 
 Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
@@ -43,7 +45,9 @@ Simulation simulate_plan(const ir::Plan& plan, const model::Machine& machine) {
     s.mappings.push_back(mapping_of(plan.programs[static_cast<size_t>(step.program)]));
     s.classes.push_back(class_of(plan.programs[static_cast<size_t>(step.program)]));
   }
-  if (!plan.schedule.empty()) s.schedule = summary_of(plan, machine, estimate);
+  if (!plan.schedule.empty() || !plan.phases.empty())
+    s.schedule = summary_of(plan, machine, estimate);
+  s.left_out = estimate.left_out;
   if (plan.transfers.empty()) s.slices = slices_of(plan, estimate.timeline);
   s.streamed = plan.memory > 0;
   s.transfers = transfer_sums(plan, estimate.transfers);

@@ -19,10 +19,11 @@ namespace assay::toolkit {
 
 using Estimate = model::Estimate;
 
-// Of a plan with a schedule.
+// Of a plan with a schedule or phases.
 struct ScheduleSummary {
   double busy = 0;  // part of the units' time in which they run groups
   compiler::ScheduleBounds bounds;
+  size_t phases = 0;  // launches of several steps; 0: units have queues of their own
 };
 
 struct Simulation {
@@ -33,6 +34,7 @@ struct Simulation {
   std::vector<std::string> mappings;   // of each step's matrix instruction; "": it has none
   std::vector<std::string> classes;    // of each step's program; see calibration.h
   std::vector<Estimate> estimates;     // per step
+  std::vector<bool> left_out;          // per step, by its condition; empty: none
   bool streamed = false;               // the plan is one for a limit of device memory
   std::vector<TransferSum> transfers;  // uploads, downloads
   Estimate total;                      // of steps and transfers

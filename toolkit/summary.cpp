@@ -1,5 +1,7 @@
 #include "toolkit/summary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -20,12 +22,13 @@ Json to_json(const Span& s) {
   return {{"predicted_s", s.seconds}, {"interval_s", {s.low, s.high}}};
 }
 
-void put_calibrated(const Bundle& bundle, const Calibration& calibration, Summary& to) {
+void put_calibrated(const Bundle& bundle, const RunResult& run, const Calibration& calibration,
+                    Summary& to) {
   std::vector<Span> steps;
   for (size_t i = 0; i < bundle.plan.steps.size(); ++i) {
     const ir::Program& p = bundle.plan.programs[static_cast<size_t>(bundle.plan.steps[i].program)];
     steps.push_back(calibrated(calibration, class_of(p), bundle.estimates[i]));
-    to.operators[i].calibrated = steps.back();
+    if (!run.phased) to.operators[i].calibrated = steps.back();
   }
   for (const model::Estimate& e : bundle.transfers) steps.push_back({e.seconds, e.low, e.high});
   to.calibrated = sum_of(steps);
@@ -43,6 +46,15 @@ void put_as_it_ran(const Bundle& bundle, const probe::AsProbed& now, Summary& to
   to.as_it_ran = Span{e.total.seconds, e.total.low, e.total.high};
   for (size_t i = 0; i < e.steps.size(); ++i)
     to.operators[i].as_it_ran = Span{e.steps[i].seconds, e.steps[i].low, e.steps[i].high};
+}
+
+// Of the bundle's phases on its own profile; the bundle keeps what each step takes.
+std::vector<model::Estimate> phase_estimates(const Bundle& bundle) {
+  const Result<hwdesc::Target> target = target_of(bundle.profile, bundle.api);
+  if (!target) return {};
+  const Result<model::Machine> machine = model::prepare(*target);
+  if (!machine) return {};
+  return simulator::simulate(bundle.plan, *machine).phases;
 }
 
 Json part_or_null(double v) { return v > 0 ? Json(v) : Json(nullptr); }
@@ -68,8 +80,9 @@ std::vector<TrafficSummary> traffic_of(const model::Estimate& e,
 
 void put_traffic(const Bundle& bundle, const RunResult& run, Summary& to) {
   for (size_t i = 0; i < run.moved.size(); ++i) {
-    to.operators[i].traffic = traffic_of(bundle.estimates[i], run.moved[i]);
-    for (const TrafficSummary& t : to.operators[i].traffic) {
+    const std::vector<TrafficSummary> step = traffic_of(bundle.estimates[i], run.moved[i]);
+    if (!run.phased) to.operators[i].traffic = step;
+    for (const TrafficSummary& t : step) {
       auto at = std::ranges::find(to.traffic, t.boundary, &TrafficSummary::boundary);
       if (at == to.traffic.end()) at = to.traffic.insert(at, {t.boundary});
       at->predicted += t.predicted;
@@ -84,6 +97,33 @@ Json to_json(const std::vector<TrafficSummary>& traffic) {
     out.push_back(
         {{"boundary", t.boundary}, {"predicted_bytes", t.predicted}, {"counted_bytes", t.counted}});
   return out;
+}
+
+OperatorSummary operator_of(const std::string& name, const std::string& label,
+                            const model::Estimate& e, const Times& measured) {
+  return {name, label, e.seconds, e.low, e.high, measured, e.bound, {}, {}};
+}
+
+void put_operators(const Bundle& bundle, const RunResult& run, Summary& to) {
+  const ir::Plan& plan = bundle.plan;
+  if (run.phased) {
+    const std::vector<model::Estimate> phases = phase_estimates(bundle);
+    for (size_t p = 0; p < phases.size(); ++p) {
+      std::vector<std::string> labels;
+      for (const int s : plan.phases[p])
+        labels.push_back(ir::display_name(plan.steps[static_cast<size_t>(s)]));
+      to.operators.push_back(operator_of(fmt::format("phase {}", p),
+                                         fmt::format("{}", fmt::join(labels, " | ")), phases[p],
+                                         run.steps[p]));
+    }
+    return;
+  }
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const ir::Step& step = plan.steps[i];
+    to.operators.push_back(
+        operator_of(step.name, ir::display_name(step), bundle.estimates[i], run.steps[i]));
+    to.operators.back().left_out = !run.left_out.empty() && run.left_out[i];
+  }
 }
 
 }  // namespace
@@ -104,21 +144,7 @@ Summary summarize(const Bundle& bundle, const RunResult& run, const std::optiona
   s.kept_waiting = run.kept_waiting;
   s.as_probed = run.as_probed;
   s.batches = run.batches;
-  for (size_t i = 0; i < bundle.plan.steps.size(); ++i) {
-    const model::Estimate& e = bundle.estimates[i];
-    const ir::Step& step = bundle.plan.steps[i];
-    s.operators.push_back({step.name,
-                           ir::display_name(step),
-                           e.seconds,
-                           e.low,
-                           e.high,
-                           run.steps[i],
-                           e.bound,
-                           {},
-                           {},
-                           {},
-                           !run.left_out.empty() && run.left_out[i]});
-  }
+  put_operators(bundle, run, s);
   s.streamed = bundle.plan.memory > 0;
   const std::vector<TransferSum> transfers = transfer_sums(bundle.plan, bundle.transfers);
   for (size_t i = 0; i < transfers.size(); ++i) {
@@ -134,7 +160,7 @@ Summary summarize(const Bundle& bundle, const RunResult& run, const std::optiona
   }
   put_traffic(bundle, run, s);
   if (run.as_probed) put_as_it_ran(bundle, *run.as_probed, s);
-  if (calibration != nullptr) put_calibrated(bundle, *calibration, s);
+  if (calibration != nullptr) put_calibrated(bundle, run, *calibration, s);
   return s;
 }
 

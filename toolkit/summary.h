@@ -19,8 +19,8 @@ struct TrafficSummary {
   double predicted = 0, counted = 0;
 };
 
-struct OperatorSummary {
-  std::string name;                               // of the step
+struct OperatorSummary {                          // a step, or a phase of steps
+  std::string name;                               // of the step; of a phase, its number
   std::string label;                              // what tables show
   double predicted_s = 0, low_s = 0, high_s = 0;  // the model's interval
   Times measured;

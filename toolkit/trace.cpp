@@ -37,8 +37,16 @@ class Slicer {  // invariant: refers to a plan that outlives it
   explicit Slicer(const ir::Plan& plan)
       : plan_(plan), schedule_(ir::schedule_of(plan)), signalling_(signalling_steps(schedule_)) {}
 
-  void add(int unit, int command, double begin, double end) {
-    const ir::Command& c = schedule_[static_cast<size_t>(command)];
+  void add(int unit, const simulator::Slice& s) {
+    ir::Command c = schedule_[static_cast<size_t>(s.command)];
+    if (!plan_.phases.empty()) c.first = s.first, c.last = s.last;
+    add(unit, c, s.begin, s.end);
+  }
+  void add(const runtime::Slice& s) {
+    add(s.unit, schedule_[static_cast<size_t>(s.command)], s.begin, s.end);
+  }
+
+  void add(int unit, const ir::Command& c, double begin, double end) {
     TraceSlice out{unit, "", begin, end};
     if (c.kind == Kind::run) {
       std::tie(out.first_group, out.last_group) = ir::groups_of(c, unit);
@@ -137,13 +145,13 @@ void add_traffic(Json& events, const TraceProcess& p, int process) {
 std::vector<TraceSlice> slices_of(const ir::Plan& plan, std::span<const simulator::Slice> slices) {
   Slicer out(plan);
   for (const simulator::Slice& s : slices)
-    for (int unit = s.first; unit < s.last; ++unit) out.add(unit, s.command, s.begin, s.end);
+    for (int unit = s.first; unit < s.last; ++unit) out.add(unit, s);
   return out.slices();
 }
 
 std::vector<TraceSlice> slices_of(const ir::Plan& plan, std::span<const runtime::Slice> slices) {
   Slicer out(plan);
-  for (const runtime::Slice& s : slices) out.add(s.unit, s.command, s.begin, s.end);
+  for (const runtime::Slice& s : slices) out.add(s);
   return out.slices();
 }
 

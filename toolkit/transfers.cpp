@@ -176,7 +176,7 @@ Result<PlanTimes> run_plan(const Placement& p, const ir::Plan& plan,
                            const runtime::RunOptions& options) {
   if (plan.transfers.empty()) {
     runtime::RunOptions scheduled = options;
-    if (options.schedule.empty()) scheduled.schedule = p.schedule;
+    if (options.schedule.empty()) scheduled.schedule = p.schedule, scheduled.phases = p.phases;
     scheduled.resident = resident_of(plan);
     auto times = p.module->run(p.launches, scheduled);
     if (!times) return times.diags();

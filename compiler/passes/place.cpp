@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/phases.h"
 #include "support/best_fit.h"
 #include "support/check.h"
 
@@ -26,8 +27,9 @@ struct Life {
   int tensor = -1;
   int first = 0, last = 0;  // steps
   int64_t bytes = 0;
-  std::vector<int> steps = {};  // that touch it
-  ir::Order::Span span = {};    // of their commands, in a plan with a schedule
+  std::vector<int> steps = {};           // that touch it
+  ir::Order::Span span = {};             // of their commands, in a plan with a schedule
+  int first_phase = 0, last_phase = -1;  // of a plan with phases
 };
 
 // Of tensors in host memory, the transfers that use them.
@@ -73,14 +75,28 @@ std::vector<Life> lives_of(const ir::Plan& plan) {
   return out;
 }
 
+void find_phases(const ir::Plan& plan, std::vector<Life>& lives) {
+  const std::vector<int> phases = ir::phase_of_steps(plan);
+  for (Life& life : lives) {
+    life.first_phase = static_cast<int>(plan.phases.size());
+    for (const int s : life.steps) {
+      life.first_phase = std::min(life.first_phase, phases[static_cast<size_t>(s)]);
+      life.last_phase = std::max(life.last_phase, phases[static_cast<size_t>(s)]);
+    }
+  }
+}
+
 bool may_share(const ir::PlanTensor& a, const ir::PlanTensor& b) {
   if (!a.cleared && !b.cleared) return true;
   return a.cleared && b.cleared && a.shape == b.shape && a.layout == b.layout;
 }
 
-// Of a plan with a schedule, `order` says what is over before what begins.
+// Of a plan with a schedule, `order` says what is over before what begins. With phases, the one
+// that is first in the plan has to be over in an earlier phase; without, all are before all.
 bool overlap_in_time(const Life& a, const Life& b, const ir::Order* order) {
   if (a.first <= b.last && b.first <= a.last) return true;
+  if (a.last_phase >= 0 && b.last_phase >= 0)
+    return a.last < b.first ? a.last_phase >= b.first_phase : b.last_phase >= a.first_phase;
   if (order == nullptr) return false;
   return a.last < b.first ? !order->before(a.span, b.span) : !order->before(b.span, a.span);
 }
@@ -198,6 +214,7 @@ void place_constants(ir::Plan& plan) {
 void place_arena(ir::Plan& plan) {
   measure(plan);
   std::vector<Life> lives = lives_of(plan);
+  if (!plan.phases.empty()) find_phases(plan, lives);
   if (plan.schedule.empty()) {
     plan.arena_bytes = place_lives(plan, std::move(lives));
     return;

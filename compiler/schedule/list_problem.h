@@ -19,6 +19,8 @@ struct ListProblem {
   std::vector<std::vector<uint64_t>> own_parts{};
   // Per step and dependency, whether there may be such a width above one unit. Empty: none.
   std::vector<std::vector<bool>> may_be_own{};
+  // Per step and width, the program that takes so long, of those that the step may have.
+  std::vector<std::vector<int>> programs{};
 };
 
 constexpr size_t kMostWidths = 64;  // of a problem

@@ -4,16 +4,23 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "compiler/passes/place.h"
 #include "compiler/schedule/allotment.h"
 #include "compiler/schedule/dependencies.h"
 #include "compiler/schedule/improve.h"
 #include "compiler/schedule/list_schedule.h"
+#include "compiler/schedule/phase_problem.h"
+#include "compiler/schedule/plan_widths.h"
+#include "compiler/schedule/programs.h"
 #include "compiler/schedule/synchronise.h"
-#include "compiler/schedule/widths.h"
 #include "simulator/estimate.h"
 #include "simulator/step_spans.h"
 #include "simulator/unit_range.h"
@@ -37,10 +44,32 @@ constexpr size_t kMostLines = 12;  // of steps side by side, for people
 
 std::string micros(double seconds) { return fmt::format("{:.4g} us", seconds * 1e6); }
 
+// The steps of each launch of several.
+std::vector<std::string> launched_together(const ir::Plan& plan) {
+  std::vector<std::string> out;
+  size_t more = 0;
+  for (size_t p = 0; p < plan.phases.size(); ++p) {
+    if (plan.phases[p].size() < 2) continue;
+    if (out.size() == kMostLines) {
+      ++more;
+      continue;
+    }
+    std::map<std::string, int> names;
+    for (const int s : plan.phases[p])
+      ++names[ir::display_name(plan.steps[static_cast<size_t>(s)])];
+    std::vector<std::string> parts;
+    for (const auto& [name, times] : names)
+      parts.push_back(times > 1 ? fmt::format("{} times {}", times, name) : name);
+    out.push_back(fmt::format("launch {}: {}", p, fmt::join(parts, " | ")));
+  }
+  if (more > 0) out.push_back(fmt::format("and {} more launches of several steps", more));
+  return out;
+}
+
 // Which steps overlap in time on different units.
 std::vector<std::string> side_by_side(const ir::Plan& plan, const simulator::PlanEstimate& e) {
   const std::vector<simulator::StepSpan> spans =
-      simulator::step_spans(plan.schedule, plan.steps.size(), e.timeline);
+      simulator::step_spans(ir::schedule_of(plan), plan.steps.size(), e.timeline);
   std::vector<size_t> order(spans.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](size_t s) { return spans[s].begin; });
@@ -69,36 +98,8 @@ bool has_pairs_that_could(const std::vector<std::vector<int>>& dependencies) {
   return false;
 }
 
-// A plan's steps on so many units, and what no schedule of them beats.
-struct Widths {
-  ListProblem problem;
-  WidthOptions options;
-  Allotment allotment;
-  ScheduleBounds bounds;
-};
-
-Widths widths_of(const ir::Plan& plan, const model::Machine& m, TouchedParts& parts) {
-  Widths out;
-  out.problem = list_problem(plan, simulator::with_residents(m, plan.resident), parts);
-  out.options = width_options(out.problem);
-  out.allotment = allotted(out.problem, out.options);
-  const double launch = plan.resident > 0 ? m.launch.value : 0;
-  out.bounds = {launch + longest_path(out.problem, out.options),
-                launch + least_work(out.problem, out.options), launch + out.allotment.least};
-  return out;
-}
-
-// Numbers of groups that stay on a unit: none where units have queues of their own, else all halves
-// of the most that fit.
-std::vector<int> residents_of(const ir::Plan& plan, const model::Machine& m) {
-  if (!m.simt) return {0};
-  std::vector<int> out;
-  for (int k = simulator::most_resident(plan, m); k > 0; k /= 2) out.push_back(k);
-  return out;
-}
-
 // Could a schedule save a part of the plan that counts?
-bool could_be_faster(const Widths& widths, double in_turn) {
+bool could_be_faster(const PlanWidths& widths, double in_turn) {
   double steps = 0;  // on all units, without barriers
   for (const std::vector<double>& seconds : widths.problem.seconds) steps += seconds.back();
   return std::min(widths.bounds.least(), steps) < (1 - kWorthTrying) * in_turn;
@@ -115,10 +116,30 @@ std::vector<int> choice_of(const std::vector<Assigned>& list, const WidthOptions
   return out;
 }
 
+// How a plan's steps run side by side.
+struct Candidate {
+  std::vector<int> programs;  // per step
+  std::vector<ir::Command> commands;
+  bool operator==(const Candidate&) const = default;
+};
+
+// Each step has the program of its width.
+Candidate candidate_of(ir::Plan& plan, const ListProblem& problem, TouchedParts& parts,
+                       std::span<const Assigned> list) {
+  Candidate out;
+  for (size_t s = 0; s < list.size(); ++s) {
+    const auto w = std::ranges::find(problem.widths, list[s].last - list[s].first);
+    plan.steps[s].program = problem.programs[s][static_cast<size_t>(w - problem.widths.begin())];
+    out.programs.push_back(plan.steps[s].program);
+  }
+  parts.take(out.programs);
+  out.commands = synchronised(plan, list, problem.dependencies, parts);
+  return out;
+}
+
 // All steps on all units in the order of the plan, with fewer barriers; and those side by side that
 // promise most.
-std::vector<std::vector<ir::Command>> candidates(const ir::Plan& plan, const Widths& widths,
-                                                 TouchedParts& parts) {
+std::vector<Candidate> candidates(ir::Plan plan, const PlanWidths& widths, TouchedParts& parts) {
   const ListProblem& problem = widths.problem;
   std::vector<Assigned> in_turn;
   for (size_t s = 0; s < plan.steps.size(); ++s)
@@ -133,72 +154,175 @@ std::vector<std::vector<ir::Command>> candidates(const ir::Plan& plan, const Wid
   lists.push_back(improved(problem, widths.options, starts, widths.allotment.least));
   std::ranges::stable_sort(lists, {}, end_of);
   lists.resize(std::clamp(kMostSimulatedSteps / plan.steps.size(), kFewestSimulated, lists.size()));
-  std::vector<std::vector<ir::Command>> out = {
-      synchronised(plan, in_turn, problem.dependencies, parts)};
+  std::vector<Candidate> out = {candidate_of(plan, problem, parts, in_turn)};
   for (const std::vector<Assigned>& list : lists) {
-    auto commands = synchronised(plan, list, problem.dependencies, parts);
-    if (std::ranges::find(out, commands) == out.end()) out.push_back(std::move(commands));
+    Candidate c = candidate_of(plan, problem, parts, list);
+    if (std::ranges::find(out, c) == out.end()) out.push_back(std::move(c));
   }
   return out;
+}
+
+// The best plan so far, and what it was chosen from.
+struct Best {
+  ir::Plan plan;
+  simulator::PlanEstimate estimate;
+  ScheduleBounds bounds;
+  bool tried = false;
+  double of_work = 0;  // s, how much longer work makes it than the longest path does
+  size_t others = 0;   // steps that have another program than alone
+  double seconds() const { return estimate.total.seconds; }
+};
+
+// `programs`: per step, of the plan.
+void simulate(Best& best, const Offered& o, ir::Plan tried, std::span<const int> programs,
+              const model::Machine& m, const ScheduleBounds& bounds, double of_work) {
+  size_t others = 0;
+  for (size_t s = 0; s < programs.size(); ++s) others += programs[s] != o.steps[s].front();
+  take_programs(tried, programs);
+  place_arena(tried);
+  simulator::PlanEstimate e = simulator::simulate(tried, m, simulator::TermDetail::none);
+  if (e.total.seconds >= best.seconds()) return;
+  best = {std::move(tried), std::move(e), bounds, true, of_work, others};
+}
+
+using WorthTrying = std::function<bool(const PlanWidths&)>;
+
+void try_queues(Best& best, const Offered& o, const model::Machine& m,
+                std::span<const int> residents, const WorthTrying& worth_trying) {
+  TouchedParts parts(o.plan);
+  for (const int resident : residents) {
+    ir::Plan tried = o.plan;
+    tried.resident = resident;
+    const PlanWidths widths = widths_of(tried, m, parts, fitting(o, m, resident));
+    if (!best.tried || widths.bounds.least() < best.bounds.least()) best.bounds = widths.bounds;
+    best.tried = true;
+    if (widths.bounds.least() >= best.seconds() || !worth_trying(widths)) continue;
+    for (Candidate& c : candidates(tried, widths, parts)) {
+      tried.schedule = std::move(c.commands);
+      simulate(best, o, tried, c.programs, m, widths.bounds,
+               widths.bounds.least() - widths.bounds.critical_path);
+    }
+  }
+}
+
+// `problem`: of each step's own program, filled where it is empty.
+void try_phases(Best& best, const Offered& o, const model::Machine& m, PhaseProblem& problem) {
+  std::vector<int> own;
+  for (const std::vector<int>& of : o.steps) own.push_back(of.front());
+  if (problem.steps.empty()) problem = phase_problem(o.plan, m);
+  const std::vector<int> other = o.has_others() ? put_others(problem, o, m) : std::vector<int>{};
+  const ScheduleBounds bounds = {longest_path(problem), least_work(problem), 0};
+  if (!best.tried) best.bounds = bounds;
+  best.tried = true;
+  if (bounds.least() >= best.seconds()) return;
+  std::vector<std::pair<std::vector<std::vector<int>>, std::vector<int>>> seen;
+  for (const Alike alike : {Alike::threads, Alike::needs, Alike::program}) {
+    put_kinds(problem.steps, o, own, alike);
+    put_kinds(problem.others, o, other, alike);
+    ir::Plan tried = o.plan;
+    tried.phases = phases(problem);
+    std::vector<int> programs = own;
+    for (const std::vector<int>& phase : tried.phases)
+      for (size_t i = 0; takes_others(problem, phase) && i < phase.size(); ++i)
+        programs[static_cast<size_t>(phase[i])] = other[static_cast<size_t>(phase[i])];
+    const std::pair found{tried.phases, programs};
+    if (tried.phases.size() == o.plan.steps.size() || std::ranges::find(seen, found) != seen.end())
+      continue;
+    seen.push_back(found);
+    const double of_work = beyond_longest(problem, tried.phases);
+    simulate(best, o, std::move(tried), programs, m, bounds, of_work);
+  }
+}
+
+// The best plan whose steps may have other programs, made as the best one is whose steps have their
+// own, where that saves a part that counts.
+Best with_others(const Best& own, const Offered& all, const model::Machine& m, int most_resident,
+                 PhaseProblem& problem, const WorthTrying& worth_trying) {
+  Best best = own;
+  if (!own.plan.phases.empty()) {
+    try_phases(best, all, m, problem);
+  } else {
+    // As many groups on a unit as are best for their own; and more, where that has become possible.
+    std::vector<int> residents = {own.plan.resident};
+    if (const int most = residents_of(all, m).front(); most > most_resident)
+      residents.push_back(most);
+    try_queues(best, all, m, residents, worth_trying);
+  }
+  return best.seconds() < (1 - kWorthTrying) * own.seconds() ? best : own;
+}
+
+// Of steps that run side by side: how, and how much that is.
+std::string how_told(const ir::Plan& plan, const Scheduled& s) {
+  const std::string how = plan.phases.empty() ? "schedule"
+                                              : fmt::format("{} steps in {} launches",
+                                                            plan.steps.size(), plan.phases.size());
+  return fmt::format("{}: {} predicted, the same steps one after the other {}", how,
+                     micros(s.seconds), micros(s.in_turn));
 }
 
 }  // namespace
 
 ScheduleBounds schedule_bounds(const ir::Plan& plan, const model::Machine& m) {
   if (plan.steps.empty()) return {};
+  if (!plan.phases.empty()) {
+    const PhaseProblem problem = phase_problem(plan, m);
+    return {longest_path(problem), least_work(problem), 0};
+  }
   TouchedParts parts(plan);
-  return widths_of(plan, m, parts).bounds;
+  return widths_of(plan, m, parts, offered(plan, m, {}).steps).bounds;
 }
 
-Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how) {
+Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how, const Ways& ways) {
   Scheduled out;
   place_arena(plan);
   if (how == Schedule::off || plan.units < 2 || plan.steps.size() < 2) return out;
   out.in_turn = out.seconds =
       simulator::simulate(plan, m, simulator::TermDetail::none).total.seconds;
-  ir::Plan best;
-  simulator::PlanEstimate best_estimate;
-  best_estimate.total.seconds = std::numeric_limits<double>::infinity();
-  bool tried_any = false;
-  TouchedParts parts(plan);
-  for (const int resident : residents_of(plan, m)) {
-    ir::Plan tried = plan;
-    tried.resident = resident;
-    const Widths widths = widths_of(tried, m, parts);
-    if (!tried_any || widths.bounds.least() < out.bounds.least()) out.bounds = widths.bounds;
-    tried_any = true;
-    if (widths.bounds.least() >= best_estimate.total.seconds) continue;
-    if (how == Schedule::automatic && !could_be_faster(widths, out.in_turn)) continue;
-    for (std::vector<ir::Command>& commands : candidates(tried, widths, parts)) {
-      tried.schedule = std::move(commands);
-      place_arena(tried);
-      simulator::PlanEstimate e = simulator::simulate(tried, m, simulator::TermDetail::none);
-      if (e.total.seconds >= best_estimate.total.seconds) continue;
-      best = tried;
-      best_estimate = std::move(e);
-      out.bounds = widths.bounds;
-    }
-  }
-  if (best.schedule.empty()) {
+  Best best;
+  best.estimate.total.seconds = std::numeric_limits<double>::infinity();
+  PhaseProblem problem;
+  const WorthTrying worth_trying = [&](const PlanWidths& widths) {
+    return how != Schedule::automatic || could_be_faster(widths, out.in_turn);
+  };
+  const Offered own = offered(plan, m, {});
+  const std::vector<int> residents = residents_of(own, m);
+  if (ways.no_phases.empty()) try_phases(best, own, m, problem);
+  if (ways.no_queues.empty()) try_queues(best, own, m, residents, worth_trying);
+  const double by_own = best.seconds();
+  if (ways.others && best.of_work > kWorthTrying * by_own &&
+      has_pairs_that_could(dependencies_of(plan)))
+    if (const Offered all = offered(plan, m, ways.others); all.has_others())
+      best = with_others(best, all, m, residents.empty() ? 0 : residents.front(), problem,
+                         worth_trying);
+  out.bounds = best.bounds;
+  if (best.plan.steps.empty()) {
     out.considered.push_back(
-        tried_any ? fmt::format("no schedule saves {:.1f} % of {}", 100 * kWorthTrying,
-                                micros(out.in_turn))
-                  : std::string("the groups of some step do not fit beside those of others"));
+        best.tried ? fmt::format("no schedule saves {:.1f} % of {}", 100 * kWorthTrying,
+                                 micros(out.in_turn))
+                   : std::string("the groups of some step do not fit beside those of others"));
     return out;
   }
-  const bool faster = best_estimate.total.seconds < (1 - kWorthTrying) * out.in_turn;
+  const bool faster = best.seconds() < (1 - kWorthTrying) * out.in_turn;
   if (!faster && how == Schedule::automatic) {
     out.considered.push_back(fmt::format(
         "steps one after the other: {} predicted, side by side {}{}", micros(out.in_turn),
-        micros(best_estimate.total.seconds),
+        micros(best.seconds()),
         has_pairs_that_could(dependencies_of(plan)) ? "" : "; each step waits for the one before"));
     return out;
   }
-  plan = std::move(best);
-  out.seconds = best_estimate.total.seconds;
-  out.considered = side_by_side(plan, best_estimate);
-  out.considered.push_back(fmt::format("schedule: {} predicted, one step after the other {}",
-                                       micros(out.seconds), micros(out.in_turn)));
+  plan = std::move(best.plan);
+  out.seconds = best.estimate.total.seconds;
+  if (!plan.phases.empty() && !ways.no_queues.empty())
+    out.considered.push_back("steps are launched together, and do not stay on units: " +
+                             ways.no_queues);
+  const std::vector<std::string> pairs =
+      plan.phases.empty() ? side_by_side(plan, best.estimate) : launched_together(plan);
+  out.considered.insert(out.considered.end(), pairs.begin(), pairs.end());
+  if (best.others > 0)
+    out.considered.push_back(
+        fmt::format("{} of {} steps have another program than alone: {} with those, {} without",
+                    best.others, plan.steps.size(), micros(out.seconds), micros(by_own)));
+  out.considered.push_back(how_told(plan, out));
   return out;
 }
 

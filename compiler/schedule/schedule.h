@@ -2,10 +2,11 @@
 // after the other with a barrier between (Rammer, OSDI'20).
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "compiler/schedule/bounds.h"
+#include "compiler/schedule/programs.h"
 #include "ir/plan.h"
 #include "model/machine.h"
 
@@ -15,14 +16,16 @@ namespace assay::compiler {
 // schedules that run steps side by side, also where none is faster.
 enum class Schedule { off, automatic, always };
 
-// s. No schedule that has each step on one range of units takes less: the longest path, each step
-// at its fastest; all work at its least, spread over the units; and both at once, where a step is
-// as wide for the path as for the work (allotment.h).
-struct ScheduleBounds {
-  double critical_path = 0, work = 0, both = 0;
-  double least() const { return std::max({critical_path, work, both}); }
-  bool operator==(const ScheduleBounds&) const = default;
+// How a chip can run steps side by side, each with why it can not: "": it can.
+struct Ways {
+  std::string no_queues;                // units with queues of their own
+  std::string no_phases = "not asked";  // steps launched together (phases.h)
+  // Asked where a schedule could be faster if its steps took less work; empty: each step has the
+  // program that it has.
+  OtherPrograms others = {};
 };
+
+// Of the plan as it stands, with one program for each step.
 ScheduleBounds schedule_bounds(const ir::Plan& plan, const model::Machine& m);
 
 struct Scheduled {
@@ -33,8 +36,8 @@ struct Scheduled {
   bool operator==(const Scheduled&) const = default;
 };
 
-// Fills the plan's schedule, or leaves it empty, and places its tensors. Pre: constants are placed;
-// no transfers.
-Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how);
+// Fills the plan's schedule or its phases, or leaves both empty, and places its tensors. Pre:
+// constants are placed; no transfers.
+Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how, const Ways& ways = {});
 
 }  // namespace assay::compiler

@@ -14,14 +14,22 @@ constexpr std::pair<int, int> kEverywhere{-1, -1};
 
 }  // namespace
 
+TouchedParts::TouchedParts(const ir::Plan& plan) : plan_(plan) {
+  for (const ir::Step& s : plan.steps) programs_.push_back(s.program);
+}
+
+void TouchedParts::take(std::span<const int> programs) {
+  programs_.assign(programs.begin(), programs.end());
+}
+
 bool TouchedParts::meet(int before, int x, int s, int y, int units) {
   return meet(before, x, s, y, units, shared_arguments(before, s));
 }
 
 bool TouchedParts::are_own(int before, int s, int units) {
   const Arguments shared = shared_arguments(before, s);
-  const auto [known, fresh] = own_.try_emplace(
-      {plan_.steps[at(before)].program, plan_.steps[at(s)].program, units, shared}, true);
+  const auto [known, fresh] =
+      own_.try_emplace({programs_[at(before)], programs_[at(s)], units, shared}, true);
   for (int x = 0; fresh && known->second && x + 1 < units; ++x)
     known->second =
         !meet(before, x, s, x + 1, units, shared) && !meet(before, x + 1, s, x, units, shared);
@@ -62,13 +70,13 @@ bool TouchedParts::meet(int before, int x, int s, int y, int units, const Argume
 }
 
 const std::vector<int64_t>& TouchedParts::shape_of(int step, int argument) const {
-  const ir::Program& p = plan_.programs[at(plan_.steps[at(step)].program)];
+  const ir::Program& p = plan_.programs[at(programs_[at(step)])];
   return p.graph.tensors[at(ir::arguments_of(p)[at(argument)])].shape;
 }
 
 // Steps of one program touch the same.
 const ir::Box& TouchedParts::box(int step, int unit, int units, int argument) {
-  const int program = plan_.steps[at(step)].program;
+  const int program = programs_[at(step)];
   std::vector<ir::Box>& known = boxes_[{program, units, unit}];
   if (known.empty()) {
     auto touched = touched_.find(program);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,12 +13,15 @@
 namespace assay::compiler {
 
 // Steps on equal ranges of `units` units, each with its even part of the groups (ir::groups_of).
-class TouchedParts {  // invariant: refers to a plan that outlives it
+class TouchedParts {  // invariant: refers to a plan that outlives it, whose programs stay
  public:
   // Up to so many units, what each needs of the others is looked up.
   static constexpr int kMostUnits = 16;
 
-  explicit TouchedParts(const ir::Plan& plan) : plan_(plan) {}
+  explicit TouchedParts(const ir::Plan& plan);
+
+  // From now on steps have these programs of the plan, which compute the same.
+  void take(std::span<const int> programs);
 
   // Does unit y of step `s` touch an element that unit x of step `before` touches, one writing?
   bool meet(int before, int x, int s, int y, int units);
@@ -34,6 +38,7 @@ class TouchedParts {  // invariant: refers to a plan that outlives it
   const std::vector<int64_t>& shape_of(int step, int argument) const;
 
   const ir::Plan& plan_;
+  std::vector<int> programs_;                // per step
   std::map<int, ir::TouchedBoxes> touched_;  // per program
   std::map<std::tuple<int, int, int>, std::vector<ir::Box>> boxes_;
   std::map<std::tuple<int, int, int, Arguments>, bool> own_;  // of two programs, on so many units

@@ -74,6 +74,26 @@ void measure_recorded(Session& s, Bench& bench) {
   s.emit(o);
 }
 
+// The cost of one more launch that no barrier separates from the one before.
+void measure_beside(Session& s, Bench& bench) {
+  constexpr size_t kPhases = 25, kTogether = 8;
+  if (!s.device.phased || s.device.merges) return;
+  const std::vector<runtime::Launch> many(kPhases * kTogether,
+                                          bench.launch(empty_groups(s.device.units, 1), 1));
+  const std::span<const runtime::Launch> few = std::span(many).first(kPhases);
+  Observation o{"launch", "beside", {{"units", s.device.units}}, "s", {}, {}, 0, {}};
+  // The first phase wakes the device.
+  const auto total = [](const std::vector<double>& phases) {
+    return std::accumulate(phases.begin() + 1, phases.end(), 0.0);
+  };
+  for (int i = 0; i < 9; ++i)
+    bench.sample(o, [&] {
+      return (total(bench.run_phases(many, kTogether)) - total(bench.run_phases(few, 1))) /
+             static_cast<double>((kPhases - 1) * (kTogether - 1));
+    });
+  s.emit(o);
+}
+
 // Launches that are submitted to the driver one by one.
 void measure_separate_launches(Session& s) {
   std::vector<ir::Kernel> some;
@@ -110,6 +130,7 @@ void run_launch(Session& s) {
     else {
       measure_join(s, s.bench);
       measure_recorded(s, s.bench);
+      measure_beside(s, s.bench);
     }
   });
 }

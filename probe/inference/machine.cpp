@@ -224,6 +224,13 @@ void add_api(const Observations& all, const Known& known, Profile& to) {
         s ? "200 recorded launches take no longer than two, as much as they differ"
         : all.fact(kUnrecorded).empty() ? "recorded launches were not measured"
                                         : all.fact(kUnrecorded));
+  if (const auto s = launch_time(all, "beside"); s && s->value > 0)
+    api.launch.beside = seconds_value(scaled(*s, 1),
+                                      "200 empty launches with a barrier behind every eighth, less "
+                                      "25 with one behind each, per further launch");
+  else if (s)
+    api.launch.beside = unknown_value<Seconds>(
+        "eight launches without barriers take no longer than one, as much as they differ");
   api.launch.cold = cold_time(all, known, "cold",
                               "straight-line code, once behind other memory of 2.5 times a unit's "
                               "own caches, less once behind other code");

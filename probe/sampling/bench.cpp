@@ -172,9 +172,10 @@ runtime::Launch Bench::launch(const Job& job, int64_t amount) {
   return l;
 }
 
-runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches) {
+runtime::RunTimes Bench::run_once(std::span<const runtime::Launch> launches,
+                                  const runtime::RunOptions& options) {
   const double start = read_wall();
-  Result<runtime::RunTimes> times = module_.run(launches, {});
+  Result<runtime::RunTimes> times = module_.run(launches, options);
   const double outside = read_wall() - start;
   if (!times) fail(times.diags());
   // A simulated total counts steps.
@@ -219,6 +220,17 @@ double Bench::setup_time(const Job& job) {
 
 std::vector<double> Bench::run_steps(std::span<const runtime::Launch> launches) {
   return run_once(launches).steps.at(0);
+}
+
+std::vector<double> Bench::run_phases(std::span<const runtime::Launch> launches, size_t together) {
+  std::vector<std::vector<int>> phases;
+  for (size_t l = 0; l < launches.size(); ++l) {
+    if (l % together == 0) phases.emplace_back();
+    phases.back().push_back(static_cast<int>(l));
+  }
+  runtime::RunOptions options;
+  options.phases = phases;
+  return run_once(launches, options).steps.at(0);
 }
 
 double Bench::target_of(const Job& job) const {

@@ -57,6 +57,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   // included.
   std::vector<double> run(std::span<const runtime::Launch> launches);  // without launch overhead
   std::vector<double> run_steps(std::span<const runtime::Launch> launches);
+  // The same of phases of so many launches each, without barriers inside them.
+  std::vector<double> run_phases(std::span<const runtime::Launch> launches, size_t together);
   // Median time of a launch that does the job's setup and none of its work.
   double setup_time(const Job& job);
   // Recorded and submitted as one, the second time: timed by the host. Errors: the device records
@@ -92,7 +94,8 @@ class Bench {  // invariant: a loaded module with the sentinel calibrated
   int64_t registers(const std::string& name) const;    // of a thread; -1: not known
 
  private:
-  runtime::RunTimes run_once(std::span<const runtime::Launch> launches);
+  runtime::RunTimes run_once(std::span<const runtime::Launch> launches,
+                             const runtime::RunOptions& options = {});
   double trusted_sample(const std::function<double()>& run, double& waiting);
   void measure_overhead();
   double target_of(const Job& job) const;  // s a sample is to take

@@ -8,6 +8,7 @@
 
 #include "codegen/render.h"
 #include "runtime/cpu/scheduled.h"
+#include "runtime/phases.h"
 
 namespace assay::runtime::cpu {
 namespace {
@@ -112,6 +113,7 @@ Result<RunTimes> CpuModule::run_in_order(std::span<const Launch> launches,
 Result<RunTimes> CpuModule::run(std::span<const Launch> launches, const RunOptions& options) {
   if (options.recorded)
     return error("a CPU's threads have no command buffer in which launches could be recorded");
+  if (Diags none = refuse_phases("the CPU", options); has_error(none)) return none;
   auto times = options.schedule.empty()
                    ? run_in_order(launches, options)
                    : run_schedule(*pool_, launches, kernels_, buffers_, scratch_, options);

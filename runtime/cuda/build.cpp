@@ -148,14 +148,23 @@ Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   return out;
 }
 
-Result<BuiltSchedule> build_schedule(const BuildRequest& request, int resident,
-                                     KernelCache& cache) {
+namespace {
+
+struct Combination {
+  const char* what;   // for messages
+  const char* entry;  // its name
+  std::function<Result<std::string>(std::span<const ir::Kernel>)> print;
+};
+
+// Kernels of the same source are one in it.
+Result<CombinedKernel> build_combined(const BuildRequest& request, const Combination& as,
+                                      KernelCache& cache) {
   const auto compiler = Compiler::load();
   if (!compiler) return compiler.diags();
   const std::string identity = identity_of(**compiler, request.architecture);
   const auto sources = sources_of(request.kernels, request.dialect, identity, request.threads);
   if (!sources) return sources.diags();
-  BuiltSchedule out;
+  CombinedKernel out;
   std::vector<ir::Kernel> distinct;
   std::map<std::string, int> numbers;  // by hash
   for (size_t i = 0; i < sources->size(); ++i) {
@@ -164,13 +173,10 @@ Result<BuiltSchedule> build_schedule(const BuildRequest& request, int resident,
     if (is_new) distinct.push_back(named(request.kernels[i], symbol_of(s)));
     out.numbers.push_back(at->second);
   }
-  constexpr const char* kEntry = "run_queues";
-  const auto source =
-      codegen::render_queues(distinct, request.dialect, kEntry, request.threads, resident);
+  const auto source = as.print(distinct);
   if (!source) return source.diags();
-  const Text text{"the kernel that runs the schedule", kEntry, hash_hex(identity + '\n' + *source),
-                  *source};
-  out.kernel.entry = kEntry;
+  const Text text{as.what, as.entry, hash_hex(identity + '\n' + *source), *source};
+  out.kernel.entry = as.entry;
   if (const auto found = cache.find(text.hash)) {
     out.kernel.cubin = found->file;
     return out;
@@ -183,6 +189,31 @@ Result<BuiltSchedule> build_schedule(const BuildRequest& request, int resident,
   out.kernel.cubin = std::move(*cubin);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
+}
+
+}  // namespace
+
+Result<CombinedKernel> build_schedule(const BuildRequest& request, int resident,
+                                      KernelCache& cache) {
+  constexpr const char* kEntry = "run_queues";
+  return build_combined(request,
+                        {"the kernel that runs the schedule", kEntry,
+                         [&](std::span<const ir::Kernel> kernels) {
+                           return codegen::render_queues(kernels, request.dialect, kEntry,
+                                                         request.threads, resident);
+                         }},
+                        cache);
+}
+
+Result<CombinedKernel> build_merged(const BuildRequest& request, KernelCache& cache) {
+  constexpr const char* kEntry = "run_merged";
+  return build_combined(request,
+                        {"the merged kernel", kEntry,
+                         [&](std::span<const ir::Kernel> kernels) {
+                           return codegen::render_merged(kernels, request.dialect, kEntry,
+                                                         request.threads);
+                         }},
+                        cache);
 }
 
 }  // namespace assay::runtime::cuda

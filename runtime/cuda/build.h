@@ -39,16 +39,21 @@ struct BuildRequest {
 // can not be written; cancelled.
 Result<Build> build(const BuildRequest& request, KernelCache& cache);
 
-// One kernel that runs schedules of several.
-struct BuiltSchedule {
+// One kernel made of several.
+struct CombinedKernel {
   BuiltKernel kernel;
   std::vector<int> numbers;  // of each of them in its table
   double seconds = 0;        // 0: it came from the cache
 };
+using CombinedBuilder = std::function<Result<CombinedKernel>(std::span<const ir::Kernel> kernels)>;
 
-// `resident` groups of it are on each unit. Errors: as build().
-Result<BuiltSchedule> build_schedule(const BuildRequest& request, int resident, KernelCache& cache);
+// It runs schedules of them, `resident` groups of it on each unit. Errors: as build().
+Result<CombinedKernel> build_schedule(const BuildRequest& request, int resident,
+                                      KernelCache& cache);
 using ScheduleBuilder =
-    std::function<Result<BuiltSchedule>(std::span<const ir::Kernel> kernels, int resident)>;
+    std::function<Result<CombinedKernel>(std::span<const ir::Kernel> kernels, int resident)>;
+
+// It runs groups of them side by side. Errors: as build().
+Result<CombinedKernel> build_merged(const BuildRequest& request, KernelCache& cache);
 
 }  // namespace assay::runtime::cuda

@@ -42,7 +42,7 @@ DeviceInfo describe(const Api& api, int device, int number) {
   if (api.get_memory(&bytes, device) == kSuccess) d.memory_bytes = static_cast<int64_t>(bytes);
   d.units = 1;  // the device schedules groups itself
   d.scheduled_units = scheduled_units_of(api, device);
-  d.threads = true;
+  d.threads = d.phased = d.merges = true;
   d.widths = {attribute_of(api, device, kWaveLanes)};
   d.clock_hz = 1e3 * attribute_of(api, device, kClock);
   int version = 0;
@@ -114,18 +114,26 @@ Result<Session> start(const Api& api, int device, const std::string& id) {
   return s;
 }
 
-// Builds them as `options` says, when one is first asked for.
-ScheduleBuilder schedules(const codegen::Dialect& dialect, const LoadOptions& options,
-                          int architecture, int threads) {
+// Builds kernels made of several as `options` says, when they are first asked for.
+ModuleOptions module_options(const codegen::Dialect& dialect, const LoadOptions& options,
+                             int architecture, int threads) {
   LoadOptions later = options;
   later.progress = {};
   later.cancel = nullptr;
-  return [=](std::span<const ir::Kernel> kernels, int resident) -> Result<BuiltSchedule> {
+  const auto with_cache = [=](std::span<const ir::Kernel> kernels,
+                              const auto& build) -> Result<CombinedKernel> {
     Diags warnings;
     auto cache = KernelCache::open(later.cache_dir, warnings);
     if (!cache) return cache.diags();
-    return build_schedule({kernels, dialect, later, architecture, threads}, resident, *cache);
+    return build(BuildRequest{kernels, dialect, later, architecture, threads}, *cache);
   };
+  return {threads, options.guarded,
+          [=](std::span<const ir::Kernel> kernels, int resident) {
+            return with_cache(kernels, [&](const BuildRequest& request, KernelCache& cache) {
+              return build_schedule(request, resident, cache);
+            });
+          },
+          [=](std::span<const ir::Kernel> kernels) { return with_cache(kernels, build_merged); }};
 }
 
 class CudaDevice final : public Device {  // invariant: session_ is open
@@ -160,10 +168,9 @@ class CudaDevice final : public Device {  // invariant: session_ is open
     if (!cache) return cache.diags();
     const auto built = build({kernels, *dialect, options, *architecture, threads}, *cache);
     if (!built) return built.diags();
-    return CudaModule::make(
-        session_, kernels, *built,
-        {threads, options.guarded, schedules(*dialect, options, *architecture, threads)},
-        std::move(warnings));
+    return CudaModule::make(session_, kernels, *built,
+                            module_options(*dialect, options, *architecture, threads),
+                            std::move(warnings));
   }
 
  private:

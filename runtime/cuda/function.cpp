@@ -9,6 +9,11 @@ constexpr int64_t kDefaultGroupMemory = 48 * 1024;  // a kernel that needs more 
 
 }  // namespace
 
+bool has_constants(const ir::Kernel& kernel) {
+  return std::ranges::any_of(kernel.buffers,
+                             [](const ir::Buffer& b) { return b.space == ir::Space::constant; });
+}
+
 int registers_of(const Api& api, Function function) {
   int registers = 0;
   return api.function_attribute(&registers, kRegisters, function) == kSuccess ? registers : -1;

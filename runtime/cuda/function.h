@@ -3,9 +3,17 @@
 
 #include <cstdint>
 
+#include "ir/kernel.h"
 #include "runtime/cuda/session.h"
 
 namespace assay::runtime::cuda {
+
+inline constexpr int64_t kMostGroups = 0x7fffffff;  // of one launch
+// A barrier of a part of a block counts whole waves of the driver.
+inline constexpr int kBarrierLanes = 32;
+
+// They are filled before a launch.
+bool has_constants(const ir::Kernel& kernel);
 
 // Of a thread; -1: the driver does not say.
 int registers_of(const Api& api, Function function);

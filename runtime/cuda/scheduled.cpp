@@ -14,18 +14,11 @@ namespace assay::runtime::cuda {
 namespace {
 
 constexpr double kTicks = 1e9;  // of the kernel's clock, per second
-constexpr int kBarrierLanes =
-    32;  // a barrier of a part of a block counts whole waves of the driver
 
 std::vector<int> kernels_of(std::span<const Launch> launches) {
   std::set<int> used;
   for (const Launch& l : launches) used.insert(l.kernel);
   return {used.begin(), used.end()};
-}
-
-bool has_constants(const ir::Kernel& k) {
-  return std::ranges::any_of(k.buffers,
-                             [](const ir::Buffer& b) { return b.space == ir::Space::constant; });
 }
 
 }  // namespace

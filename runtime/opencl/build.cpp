@@ -25,6 +25,12 @@ constexpr const char* kOptions = "-cl-std=CL1.2 -cl-denorms-are-zero -w";
 constexpr size_t kMostKernelsPerProgram = 16;
 constexpr size_t kMostKernelsPerSequence = 128;
 constexpr const char* kSequence = "sequence";
+constexpr const char* kMerged = "merged";
+
+// Of all that binaries depend on beside their text.
+std::string identity_of(const Session& session) {
+  return std::string(kOptions) + '\n' + session.fingerprint;
+}
 
 // Kernels that are built together: positions in the request, no two of them equal.
 using Batch = std::vector<size_t>;
@@ -45,6 +51,11 @@ struct Builder {
   int64_t done = 0, total = 0;
   Diags diags{};
 
+  bool together() const { return request.form != Form::each; }  // a kernel for a batch
+  bool is_one(const Batch& batch) const {
+    return batch.size() == 1 || request.form == Form::merged;
+  }
+  size_t most() const;  // kernels of a batch
   std::vector<Batch> batches() const;
   std::vector<std::string> keys_of(const Batch& batch) const;
   Result<std::string> text_of(const Batch& batch) const;
@@ -53,19 +64,23 @@ struct Builder {
   bool load_binary(const fs::path& file, const Batch& batch);
   bool compile(const Batch& batch);
   void store(cl_program program, const Batch& batch);
-  void complain(const std::string& source, cl_program program, size_t kernel, cl_int status);
+  void complain(const std::string& source, cl_program program, const Batch& batch, cl_int status);
   bool build_missing();
   bool make_kernels();
 };
 
+size_t Builder::most() const {
+  if (request.form == Form::merged) return sources.size();
+  return request.form == Form::sequence ? kMostKernelsPerSequence : kMostKernelsPerProgram;
+}
+
 // Batches of the kernels that are not built yet.
 std::vector<Batch> Builder::batches() const {
-  const size_t most = request.sequences ? kMostKernelsPerSequence : kMostKernelsPerProgram;
   std::vector<Batch> out_of;
   std::set<std::string> seen;
   for (size_t i = 0; i < sources.size(); ++i) {
     if (placements.contains(sources[i].hash) || !seen.insert(sources[i].hash).second) continue;
-    if (out_of.empty() || out_of.back().size() == most) out_of.emplace_back();
+    if (out_of.empty() || out_of.back().size() == most()) out_of.emplace_back();
     out_of.back().push_back(i);
   }
   return out_of;
@@ -75,7 +90,9 @@ std::vector<Batch> Builder::batches() const {
 std::vector<std::string> Builder::keys_of(const Batch& batch) const {
   std::vector<std::string> keys;
   for (const size_t k : batch) keys.push_back(sources[k].hash);
-  if (!request.sequences) return keys;
+  if (request.form == Form::each) return keys;
+  if (request.form == Form::merged)
+    return {hash_hex(identity_of(session) + '\n' + text_of(batch).value())};
   std::string all = kSequence;
   for (const std::string& key : keys) all += '\n' + key;
   return {hash_hex(all)};
@@ -84,8 +101,15 @@ std::vector<std::string> Builder::keys_of(const Batch& batch) const {
 Result<std::string> Builder::text_of(const Batch& batch) const {
   std::vector<ir::Kernel> list;
   for (const size_t k : batch) list.push_back(named(request.kernels[k], symbol_of(sources[k])));
-  return request.sequences ? codegen::render_sequence(list, request.dialect, kSequence)
-                           : codegen::render(list, request.dialect, request.threads);
+  switch (request.form) {
+    case Form::sequence:
+      return codegen::render_sequence(list, request.dialect, kSequence);
+    case Form::merged:
+      return codegen::render_merged(list, request.dialect, kMerged, request.threads);
+    case Form::each:
+      break;
+  }
+  return codegen::render(list, request.dialect, request.threads);
 }
 
 void Builder::keep_program(Owned<cl_program> program, const Batch& batch) {
@@ -114,7 +138,7 @@ bool Builder::load_binary(const fs::path& file, const Batch& batch) {
 
 void Builder::load_cached() {
   std::map<fs::path, Batch> files;
-  if (request.sequences) {
+  if (together()) {
     for (const Batch& batch : batches())
       if (const auto found = cache.find(keys_of(batch)[0])) files[found->file] = batch;
   } else {
@@ -136,9 +160,11 @@ std::pair<int, int> place_in(const std::string& log) {
   return {0, 0};
 }
 
-void Builder::complain(const std::string& source, cl_program program, size_t kernel,
+void Builder::complain(const std::string& source, cl_program program, const Batch& batch,
                        cl_int status) {
-  const std::string& name = request.kernels[kernel].name;
+  const std::string name = request.form == Form::merged
+                               ? "the merged kernel"
+                               : fmt::format("kernel '{}'", request.kernels[batch[0]].name);
   std::string log;
   size_t size = 0;
   if (program != nullptr &&
@@ -151,12 +177,12 @@ void Builder::complain(const std::string& source, cl_program program, size_t ker
   }
   if (log.size() > 4000) log = log.substr(0, 4000) + "\n...";
   Diag d = failure("clBuildProgram", status);
-  d.message = fmt::format("kernel '{}' is not built by the driver of {}: {}\n{}", name, session.id,
-                          d.message, log);
+  d.message =
+      fmt::format("{} is not built by the driver of {}: {}\n{}", name, session.id, d.message, log);
   std::error_code ignored;
   const fs::path folder = cache.root() / "failed";
   fs::create_directories(folder, ignored);
-  const fs::path file = folder / (sources[kernel].hash + ".cl");
+  const fs::path file = folder / (keys_of(batch)[0] + ".cl");
   if (write_file(file, source)) {
     d.file = file.string();
     std::tie(d.line, d.col) = place_in(log);
@@ -187,7 +213,7 @@ void Builder::store(cl_program program, const Batch& batch) {
   fs::remove_all(*folder, ignored);
 }
 
-// False: the program does not build. Reported only if it holds one kernel.
+// False: the program does not build. Reported only if it holds one kernel, or a merged one.
 bool Builder::compile(const Batch& batch) {
   const auto text = text_of(batch);
   ASSAY_CHECK(text.ok());  // each of them was rendered before
@@ -201,7 +227,7 @@ bool Builder::compile(const Batch& batch) {
     status =
         api.clBuildProgram(program.get(), 1, &session.place.device, kOptions, nullptr, nullptr);
   if (status != CL_SUCCESS) {
-    if (batch.size() == 1) complain(*text, program.get(), batch[0], status);
+    if (is_one(batch)) complain(*text, program.get(), batch, status);
     return false;
   }
   store(program.get(), batch);
@@ -220,22 +246,24 @@ bool Builder::build_missing() {
       diags.push_back(error("cancelled"));
       return false;
     }
-    if (compile(batch) || batch.size() == 1) continue;
+    if (compile(batch) || is_one(batch)) continue;
     for (const size_t k : batch) compile({k});  // to find which one fails
   }
   return !has_error(diags);
 }
 
 bool Builder::make_kernels() {
-  std::map<cl_program, std::pair<cl_kernel, cl_kernel>> sequences;
+  std::map<cl_program, std::pair<cl_kernel, cl_kernel>> combined;
   for (size_t i = 0; i < sources.size(); ++i) {
     const Placement& at = placements.at(sources[i].hash);
-    if (const auto known = sequences.find(at.program); known != sequences.end()) {
+    if (const auto known = combined.find(at.program); known != combined.end()) {
       out.kernels.push_back({known->second.first, at.number, nullptr, "", known->second.second});
       continue;
     }
     cl_int status = CL_SUCCESS;
-    const std::string name = request.sequences ? kSequence : symbol_of(sources[i]);
+    const std::string name = request.form == Form::sequence ? kSequence
+                             : request.form == Form::merged ? kMerged
+                                                            : symbol_of(sources[i]);
     Owned<cl_kernel> entry{api.clCreateKernel(at.program, name.c_str(), &status),
                            api.clReleaseKernel};
     if (status != CL_SUCCESS) {
@@ -245,11 +273,11 @@ bool Builder::make_kernels() {
       continue;
     }
     Owned<cl_kernel> queues;
-    if (request.sequences) {
+    if (request.form == Form::sequence) {
       queues = {api.clCreateKernel(at.program, (name + codegen::kQueuesSuffix).c_str(), &status),
                 api.clReleaseKernel};
     }
-    if (request.sequences) sequences[at.program] = {entry.get(), queues.get()};
+    if (together()) combined[at.program] = {entry.get(), queues.get()};
     out.kernels.push_back({entry.get(), at.number, at.program, name, queues.get()});
     out.entries.push_back(std::move(entry));
     out.entries.push_back(std::move(queues));
@@ -261,10 +289,11 @@ bool Builder::make_kernels() {
 
 Result<Build> build(const BuildRequest& request, KernelCache& cache) {
   auto sources =
-      sources_of(request.kernels, request.dialect,
-                 std::string(kOptions) + '\n' + request.session.fingerprint, request.threads);
+      sources_of(request.kernels, request.dialect, identity_of(request.session), request.threads);
   if (!sources) return sources.diags();
   Builder b{request, cache, std::move(sources).value()};
+  if (request.form == Form::merged)
+    if (const auto text = b.text_of(b.batches()[0]); !text) return text.diags();
   b.load_cached();
   const auto start = std::chrono::steady_clock::now();
   if (!b.batches().empty()) {

@@ -1,120 +1,186 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "runtime/launch.h"
 #include "runtime/opencl/launcher.h"
+#include "runtime/opencl/merged.h"
+#include "runtime/phases.h"
 
 namespace assay::runtime::opencl {
 namespace {
 
+// A launch of the device.
+struct Item {
+  const BuiltKernel* kernel = nullptr;
+  size_t groups = 0, threads = 1;                  // of a group
+  std::function<cl_int(cl_kernel)> set_arguments;  // of its kernel, or of a copy of it
+};
+
 class ByThreads final : public Launcher {
  public:
-  ByThreads(Loaded& loaded, int threads)
-      : loaded_(loaded), session_(loaded.session), threads_(static_cast<size_t>(threads)) {}
+  ByThreads(Loaded& loaded, int threads, MergedBuilder build, Buffer table)
+      : loaded_(loaded),
+        session_(loaded.session),
+        threads_(static_cast<size_t>(threads)),
+        merged_(session_, loaded.buffers, loaded.definitions, threads, std::move(build),
+                std::move(table)) {}
 
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
+  bool runs_phases() const override { return true; }
+  Diags prepare(std::span<const Launch> launches, const RunOptions& options) override;
+  double build_seconds() const override { return merged_.build_seconds(); }
 
  private:
-  Diags run_once(std::span<const Launch> launches, RunTimes* times);
-  Result<RunTimes> run_recorded(std::span<const Launch> launches, const RunOptions& options);
-  cl_int enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events, const char*& call);
-  cl_int record(const Launch& launch, Recording& to, const char*& call);
-  cl_int set_arguments(const Launch& launch, const GroupRange& groups, cl_kernel kernel);
-  const ir::Kernel& definition_of(const Launch& launch) const {
-    return loaded_.definitions[static_cast<size_t>(launch.kernel)];
-  }
-  size_t threads_of(const Launch& launch) const {
-    return threads_ * static_cast<size_t>(definition_of(launch).waves);
+  struct Work {
+    std::span<const Launch> launches;
+    const RunOptions& options;
+    std::vector<std::vector<Item>> steps{};
+    std::vector<cl_long> words{};  // the tables of merged launches
+  };
+  Result<Work> work_of(std::span<const Launch> launches, const RunOptions& options);
+  void add_launch(const Launch& launch, std::vector<Item>& items) const;
+  Diags add_merged(std::span<const int> part, Work& work);
+  Diags run_once(const Work& work, RunTimes* times) const;
+  Result<RunTimes> run_recorded(const Work& work) const;
+  cl_int enqueue(const Item& item, std::vector<Owned<cl_event>>& events, const char*& call) const;
+  cl_int record(const Item& item, Recording& to, const char*& call) const;
+  cl_int set_arguments(const Launch& launch, int64_t first, cl_kernel kernel) const;
+  Diag failure_at(const Work& work, size_t step, const char* call, cl_int status) const {
+    return failure_of_step(loaded_, work.launches, work.options, step, call, status);
   }
 
   Loaded& loaded_;
   const Session& session_;
   size_t threads_;  // of a wave
+  Merged merged_;
 };
 
-cl_int ByThreads::set_arguments(const Launch& launch, const GroupRange& groups, cl_kernel kernel) {
+cl_int ByThreads::set_arguments(const Launch& launch, int64_t first, cl_kernel kernel) const {
   cl_uint position = 0;
   if (const cl_int s = bind_buffers(loaded_, launch, kernel, position)) return s;
-  const cl_long first = groups.begin;
-  return session_.api.clSetKernelArg(kernel, position, sizeof first, &first);
+  const cl_long number = first;
+  return session_.api.clSetKernelArg(kernel, position, sizeof number, &number);
 }
 
-cl_int ByThreads::enqueue(const Launch& launch, std::vector<Owned<cl_event>>& events,
-                          const char*& call) {
-  const cl_kernel kernel = loaded_.build.kernels[static_cast<size_t>(launch.kernel)].entry;
-  for (const GroupRange& r : ranges_of(launch, definition_of(launch).groups)) {
-    call = "clSetKernelArg";
-    if (const cl_int s = set_arguments(launch, r, kernel)) return s;
-    const size_t group = threads_of(launch), items = static_cast<size_t>(r.end - r.begin) * group;
-    cl_event event = nullptr;
-    call = "clEnqueueNDRangeKernel";
-    if (const cl_int s = session_.api.clEnqueueNDRangeKernel(
-            session_.queue.get(), kernel, 1, nullptr, &items, &group, 0, nullptr, &event))
-      return s;
-    events.push_back({event, session_.api.clReleaseEvent});
+void ByThreads::add_launch(const Launch& launch, std::vector<Item>& items) const {
+  const auto k = static_cast<size_t>(launch.kernel);
+  const ir::Kernel& kernel = loaded_.definitions[k];
+  for (const GroupRange& r : ranges_of(launch, kernel.groups))
+    items.push_back(
+        {&loaded_.build.kernels[k], static_cast<size_t>(r.end - r.begin),
+         threads_ * static_cast<size_t>(kernel.waves),
+         [this, &launch, r](cl_kernel to) { return set_arguments(launch, r.begin, to); }});
+}
+
+Diags ByThreads::add_merged(std::span<const int> part, Work& work) {
+  std::vector<Merged::Call> calls;
+  if (Diags faults = merged_.add(work.launches, part, calls, work.words); has_error(faults))
+    return faults;
+  for (const Merged::Call& c : calls)
+    work.steps.back().push_back({c.kernel, c.groups, c.threads,
+                                 [this, c](cl_kernel to) { return merged_.set_arguments(c, to); }});
+  return {};
+}
+
+Result<ByThreads::Work> ByThreads::work_of(std::span<const Launch> launches,
+                                           const RunOptions& options) {
+  Work out{launches, options};
+  const auto steps = steps_of(options, launches.size());
+  for (size_t s = 0; s < steps.size(); ++s) {
+    out.steps.emplace_back();
+    for (const std::vector<int>& part : merged_.parts_of(launches, steps[s])) {
+      if (part.size() == 1) {
+        add_launch(launches[static_cast<size_t>(part[0])], out.steps.back());
+        continue;
+      }
+      Diags faults = add_merged(part, out);
+      for (Diag& d : faults)
+        d.message = fmt::format("{}: {}: {}", session_.id,
+                                name_of_step(launches, loaded_.definitions, options, s), d.message);
+      if (has_error(faults)) return faults;
+    }
   }
+  return out;
+}
+
+cl_int ByThreads::enqueue(const Item& item, std::vector<Owned<cl_event>>& events,
+                          const char*& call) const {
+  call = "clSetKernelArg";
+  if (const cl_int s = item.set_arguments(item.kernel->entry)) return s;
+  const size_t items = item.groups * item.threads;
+  cl_event event = nullptr;
+  call = "clEnqueueNDRangeKernel";
+  if (const cl_int s =
+          session_.api.clEnqueueNDRangeKernel(session_.queue.get(), item.kernel->entry, 1, nullptr,
+                                              &items, &item.threads, 0, nullptr, &event))
+    return s;
+  events.push_back({event, session_.api.clReleaseEvent});
   return CL_SUCCESS;
 }
 
-cl_int ByThreads::record(const Launch& launch, Recording& to, const char*& call) {
-  for (const GroupRange& r : ranges_of(launch, definition_of(launch).groups)) {
-    cl_int status = CL_SUCCESS;
-    call = "clCreateKernel";
-    Owned<cl_kernel> kernel = copy_of(loaded_, launch, status);
-    if (status != CL_SUCCESS) return status;
-    call = "clSetKernelArg";
-    if (const cl_int s = set_arguments(launch, r, kernel.get())) return s;
-    call = "clCommandNDRangeKernelKHR";
-    if (const cl_int s =
-            to.add(std::move(kernel), static_cast<size_t>(r.end - r.begin) * threads_of(launch),
-                   threads_of(launch)))
-      return s;
-  }
-  return CL_SUCCESS;
+cl_int ByThreads::record(const Item& item, Recording& to, const char*& call) const {
+  cl_int status = CL_SUCCESS;
+  call = "clCreateKernel";
+  Owned<cl_kernel> kernel = copy_of(session_, *item.kernel, status);
+  if (status != CL_SUCCESS) return status;
+  call = "clSetKernelArg";
+  if (const cl_int s = item.set_arguments(kernel.get())) return s;
+  call = "clCommandNDRangeKernelKHR";
+  return to.add(std::move(kernel), item.groups * item.threads, item.threads);
 }
 
-Result<RunTimes> ByThreads::run_recorded(std::span<const Launch> launches,
-                                         const RunOptions& options) {
+Result<RunTimes> ByThreads::run_recorded(const Work& work) const {
   auto recording = Recording::begin(session_);
   if (!recording) return recording.diags();
-  for (size_t l = 0; l < launches.size(); ++l) {
-    const char* call = "";
-    if (const cl_int s = record(launches[l], *recording, call))
-      return failure_at(loaded_, launches, l, call, s);
-  }
-  return run_all(*recording, options);
+  for (size_t s = 0; s < work.steps.size(); ++s)
+    for (const Item& item : work.steps[s]) {
+      const char* call = "";
+      if (const cl_int status = record(item, *recording, call))
+        return failure_at(work, s, call, status);
+    }
+  return run_all(*recording, work.options);
 }
 
-Diags ByThreads::run_once(std::span<const Launch> launches, RunTimes* times) {
+Diags ByThreads::run_once(const Work& work, RunTimes* times) const {
   std::vector<Owned<cl_event>> events;
   std::vector<size_t> ends;
   const char* call = "";
-  for (const Launch& l : launches) {
-    const cl_int status = enqueue(l, events, call);
-    if (status == CL_SUCCESS) {
-      ends.push_back(events.size());
-      continue;
+  for (const std::vector<Item>& step : work.steps) {
+    for (const Item& item : step) {
+      const cl_int status = enqueue(item, events, call);
+      if (status == CL_SUCCESS) continue;
+      session_.api.clFinish(session_.queue.get());
+      return {failure_at(work, ends.size(), call, status)};
     }
-    session_.api.clFinish(session_.queue.get());
-    return {failure_at(loaded_, launches, ends.size(), call, status)};
+    ends.push_back(events.size());
   }
   size_t event = 0;
   if (const cl_int status = finish(session_, events, event, call); status != CL_SUCCESS) {
-    const auto launch = std::upper_bound(ends.begin(), ends.end(), event) - ends.begin();
-    return {failure_at(loaded_, launches,
-                       std::min(static_cast<size_t>(launch), launches.size() - 1), call, status)};
+    const auto step = std::upper_bound(ends.begin(), ends.end(), event) - ends.begin();
+    return {
+        failure_at(work, std::min(static_cast<size_t>(step), work.steps.size() - 1), call, status)};
   }
   return times == nullptr ? Diags{} : read_steps(session_, events, ends, *times);
 }
 
+Diags ByThreads::prepare(std::span<const Launch> launches, const RunOptions& options) {
+  const auto work = work_of(launches, options);
+  return work ? Diags{} : work.diags();
+}
+
 Result<RunTimes> ByThreads::run(std::span<const Launch> launches, const RunOptions& options) {
   RunTimes times;
-  if (options.recorded && !launches.empty()) return run_recorded(launches, options);
-  for (int i = 0; i < options.warm_up + options.repeat && !launches.empty(); ++i) {
+  if (launches.empty()) return times;
+  const auto work = work_of(launches, options);
+  if (!work) return work.diags();
+  if (Diags faults = merged_.upload(work->words); has_error(faults)) return faults;
+  if (options.recorded) return run_recorded(*work);
+  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (const Diags failed = run_once(launches, i < options.warm_up ? nullptr : &times);
+    if (const Diags failed = run_once(*work, i < options.warm_up ? nullptr : &times);
         has_error(failed))
       return failed;
   }
@@ -123,8 +189,12 @@ Result<RunTimes> ByThreads::run(std::span<const Launch> launches, const RunOptio
 
 }  // namespace
 
-Result<std::unique_ptr<Launcher>> make_by_threads(Loaded& loaded, int threads) {
-  return std::unique_ptr<Launcher>(std::make_unique<ByThreads>(loaded, threads));
+Result<std::unique_ptr<Launcher>> make_by_threads(Loaded& loaded, int threads,
+                                                  MergedBuilder build_merged) {
+  auto table = make_buffer(loaded.session, 4096, 0);
+  if (!table) return table.diags();
+  return std::unique_ptr<Launcher>(std::make_unique<ByThreads>(
+      loaded, threads, std::move(build_merged), std::move(table).value()));
 }
 
 }  // namespace assay::runtime::opencl

@@ -103,7 +103,7 @@ DeviceInfo describe(const Api& api, const Place& at, size_t number) {
   if (d.facts[0].second == "cpu") {
     d.facts.emplace_back("isa", cpu::read_cpu_info().isa);
   } else {
-    d.threads = true;
+    d.threads = d.phased = d.merges = true;
     if (const int lanes = wave_of(api, at); lanes > 1) d.widths = {lanes};
     d.clock_hz = 1e6 * mhz;
     d.facts.emplace_back("compute_units", std::to_string(d.units));
@@ -140,6 +140,20 @@ Result<Session> start(const Api& api, const Place& at, const std::string& id) {
   return s;
 }
 
+// Builds merged kernels as `options` says, when they are first asked for.
+MergedBuilder merged_builder(const codegen::Dialect& dialect, const Session& session,
+                             const LoadOptions& options, int threads) {
+  LoadOptions later = options;
+  later.progress = {};
+  later.cancel = nullptr;
+  return [=, &session](std::span<const ir::Kernel> kernels) -> Result<Build> {
+    Diags warnings;
+    auto cache = KernelCache::open(later.cache_dir, warnings);
+    if (!cache) return cache.diags();
+    return build({kernels, dialect, session, later, threads, Form::merged}, *cache);
+  };
+}
+
 class OpenclDevice final : public Device {  // invariant: session_ is open
  public:
   OpenclDevice(DeviceInfo info, Session session, codegen::Dialect dialect)
@@ -174,11 +188,13 @@ class OpenclDevice final : public Device {  // invariant: session_ is open
         has_error(many))
       return many;
     how.in_sequence = info_.in_sequence && !options.one_by_one && how.threads == 1;
-    auto built =
-        build({kernels, *dialect, *session_, options, how.threads, how.in_sequence}, *cache);
+    auto built = build({kernels, *dialect, *session_, options, how.threads,
+                        how.in_sequence ? Form::sequence : Form::each},
+                       *cache);
     if (!built) return built.diags();
-    return OpenclModule::make(session_, kernels, std::move(built).value(), how, options.guarded,
-                              std::move(warnings));
+    how.build_merged = merged_builder(*dialect, *session_, options, how.threads);
+    return OpenclModule::make(session_, kernels, std::move(built).value(), std::move(how),
+                              options.guarded, std::move(warnings));
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/launch.h"
+#include "runtime/phases.h"
 
 namespace assay::runtime::opencl {
 
@@ -23,10 +24,9 @@ Result<EventTimes> times_of(const Session& session, cl_event event) {
   return t;
 }
 
-Owned<cl_kernel> copy_of(const Loaded& loaded, const Launch& launch, cl_int& status) {
-  const BuiltKernel& k = loaded.build.kernels[static_cast<size_t>(launch.kernel)];
-  return {loaded.session.api.clCreateKernel(k.program, k.name.c_str(), &status),
-          loaded.session.api.clReleaseKernel};
+Owned<cl_kernel> copy_of(const Session& session, const BuiltKernel& kernel, cl_int& status) {
+  return {session.api.clCreateKernel(kernel.program, kernel.name.c_str(), &status),
+          session.api.clReleaseKernel};
 }
 
 cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_kernel kernel,
@@ -80,10 +80,14 @@ Diags read_steps(const Session& session, std::span<const Owned<cl_event>> events
 
 Diag failure_at(const Loaded& loaded, std::span<const Launch> launches, size_t at, const char* call,
                 cl_int status) {
+  return failure_of_step(loaded, launches, {}, at, call, status);
+}
+
+Diag failure_of_step(const Loaded& loaded, std::span<const Launch> launches,
+                     const RunOptions& options, size_t step, const char* call, cl_int status) {
   Diag d = failure(call, status);
-  d.message =
-      fmt::format("{}: launch {} ('{}'): {}", loaded.session.id, at,
-                  loaded.definitions[static_cast<size_t>(launches[at].kernel)].name, d.message);
+  d.message = fmt::format("{}: {}: {}", loaded.session.id,
+                          name_of_step(launches, loaded.definitions, options, step), d.message);
   return d;
 }
 

@@ -23,6 +23,10 @@ class Launcher {
   virtual ~Launcher() = default;
   // Errors: what the driver says, with the launch; cancelled.
   virtual Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) = 0;
+  virtual bool runs_phases() const { return false; }  // RunOptions::phases
+  // Builds what run() needs for these phases.
+  virtual Diags prepare(std::span<const Launch>, const RunOptions&) { return {}; }
+  virtual double build_seconds() const { return 0; }  // of what runs needed so far
 };
 
 // A kernel per launch. Boundaries are ends of launches by the device's clock; the first one is the
@@ -30,8 +34,9 @@ class Launcher {
 Result<std::unique_ptr<Launcher>> make_one_by_one(Loaded& loaded);
 
 // As that, for kernels of a thread per lane: the driver schedules groups, and the units of queues
-// are ignored.
-Result<std::unique_ptr<Launcher>> make_by_threads(Loaded& loaded, int threads);
+// are ignored. Launches of a phase are one where they can be (merged.h).
+Result<std::unique_ptr<Launcher>> make_by_threads(Loaded& loaded, int threads,
+                                                  MergedBuilder build_merged);
 
 // One kernel for many launches (the dialect's `sequence`). Boundaries are the last unit's arrivals;
 // the kernel's launch overhead is part of its first step. Needs session.ticks, and a device that
@@ -43,11 +48,11 @@ Result<std::unique_ptr<Launcher>> make_in_sequence(Loaded& loaded);
 cl_int bind_buffers(const Loaded& loaded, const Launch& launch, cl_kernel kernel,
                     cl_uint& position);
 
-// A copy of a launch's kernel object. PoCL 3.1 runs all recorded launches of a kernel object with
+// A copy of a kernel object. PoCL 3.1 runs all recorded launches of a kernel object with
 // its last arguments, so each recorded launch gets its own.
-Owned<cl_kernel> copy_of(const Loaded& loaded, const Launch& launch, cl_int& status);
+Owned<cl_kernel> copy_of(const Session& session, const BuiltKernel& kernel, cl_int& status);
 
-// Steps from boundary to boundary. `ends`: per launch, the count of events up to its last one.
+// Steps from boundary to boundary. `ends`: per step, the count of events up to its last one.
 Diags read_steps(const Session& session, std::span<const Owned<cl_event>> events,
                  std::span<const size_t> ends, RunTimes& times);
 
@@ -57,7 +62,9 @@ struct EventTimes {  // nanoseconds of the device's clock
 // Errors: the driver does not report them, or its clock runs backwards.
 Result<EventTimes> times_of(const Session& session, cl_event event);
 
-// The error of a failed call, with its launch.
+// The error of a failed call, with its launch or, of a run in phases, its phase.
+Diag failure_of_step(const Loaded& loaded, std::span<const Launch> launches,
+                     const RunOptions& options, size_t step, const char* call, cl_int status);
 Diag failure_at(const Loaded& loaded, std::span<const Launch> launches, size_t at, const char* call,
                 cl_int status);
 

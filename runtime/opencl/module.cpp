@@ -4,6 +4,7 @@
 
 #include "codegen/render.h"
 #include "runtime/launch.h"
+#include "runtime/phases.h"
 
 namespace assay::runtime::opencl {
 namespace {
@@ -37,7 +38,8 @@ Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> sess
   m->loaded_ = std::make_unique<Loaded>(
       Loaded{s, {kernels.begin(), kernels.end()}, std::move(build), {s, guarded}});
   m->warnings_ = std::move(warnings);
-  auto launcher = how.threads > 1   ? make_by_threads(*m->loaded_, how.threads)
+  auto launcher = how.threads > 1
+                      ? make_by_threads(*m->loaded_, how.threads, std::move(how.build_merged))
                   : how.in_sequence ? make_in_sequence(*m->loaded_)
                                     : make_one_by_one(*m->loaded_);
   if (!launcher) return launcher.diags();
@@ -45,19 +47,33 @@ Result<std::unique_ptr<Module>> OpenclModule::make(std::shared_ptr<Session> sess
   return std::unique_ptr<Module>(std::move(m));
 }
 
+Diags OpenclModule::check(std::span<const Launch> launches, const RunOptions& options) const {
+  const Buffers& buffers = loaded_->buffers;
+  if (Diags faults = check_launches(launches, loaded_->definitions, buffers.size(),
+                                    [&](int b) { return buffers.bytes_of(b); });
+      has_error(faults))
+    return faults;
+  if (Diags faults =
+          check_images(launches, loaded_->definitions, [&](int b) { return buffers.image_of(b); });
+      has_error(faults))
+    return faults;
+  if (!launcher_->runs_phases()) return refuse_phases(session_->id, options);
+  return check_phases_of(options, launches.size());
+}
+
+Result<Refusal> OpenclModule::prepare(std::span<const Launch> launches, const RunOptions& options) {
+  if (Diags faults = check(launches, options); has_error(faults)) return faults;
+  if (Diags faults = launcher_->prepare(launches, options); has_error(faults)) return faults;
+  return Refusal{};
+}
+
 Result<RunTimes> OpenclModule::run(std::span<const Launch> launches, const RunOptions& options) {
   if (options.repeat < 0 || options.warm_up < 0)
     return error("repeat and warm_up can not be negative");
   Diags faults = loaded_->buffers.take_lost();
   if (has_error(faults)) return faults;
-  const Buffers& buffers = loaded_->buffers;
-  faults = check_launches(launches, loaded_->definitions, buffers.size(),
-                          [&](int b) { return buffers.bytes_of(b); });
+  faults = check(launches, options);
   if (has_error(faults)) return faults;
-  if (faults =
-          check_images(launches, loaded_->definitions, [&](int b) { return buffers.image_of(b); });
-      has_error(faults))
-    return faults;
   Result<RunTimes> times = launcher_->run(launches, options);
   if (!times) return times;
   faults = loaded_->buffers.check_guards();

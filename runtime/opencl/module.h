@@ -10,8 +10,9 @@ namespace assay::runtime::opencl {
 
 // How launches are submitted to the driver.
 struct LaunchMode {
-  int threads = 1;           // of a wave, where lanes are threads
-  bool in_sequence = false;  // one kernel for many launches
+  int threads = 1;                  // of a wave, where lanes are threads
+  bool in_sequence = false;         // one kernel for many launches
+  MergedBuilder build_merged = {};  // where lanes are threads
 };
 
 class OpenclModule final : public Module {  // invariant: launcher_ runs what loaded_ holds
@@ -39,11 +40,16 @@ class OpenclModule final : public Module {  // invariant: launcher_ runs what lo
     loaded_->buffers.read(from, data);
   }
   Result<RunTimes> run(std::span<const Launch> launches, const RunOptions& options) override;
+  Result<Refusal> prepare(std::span<const Launch> launches, const RunOptions& options) override;
   const std::vector<KernelReport>& reports() const override { return reports_; }
-  double build_seconds() const override { return loaded_->build.seconds; }
+  double build_seconds() const override {
+    return loaded_->build.seconds + launcher_->build_seconds();
+  }
   const Diags& warnings() const override { return warnings_; }
 
  private:
+  Diags check(std::span<const Launch> launches, const RunOptions& options) const;
+
   std::shared_ptr<Session> session_;
   std::unique_ptr<Loaded> loaded_;
   std::unique_ptr<Launcher> launcher_;

@@ -130,7 +130,8 @@ Result<RunTimes> OneByOne::run_recorded(std::span<const Launch> launches,
   for (size_t l = 0; l < launches.size(); ++l) {
     const char* call = "clCreateKernel";
     cl_int status = CL_SUCCESS;
-    Owned<cl_kernel> kernel = copy_of(loaded_, launches[l], status);
+    Owned<cl_kernel> kernel =
+        copy_of(session_, loaded_.build.kernels[static_cast<size_t>(launches[l].kernel)], status);
     if (status == CL_SUCCESS) {
       call = "clSetKernelArg";
       status = set_arguments(launches[l], queue_ranges_[l], kernel.get());

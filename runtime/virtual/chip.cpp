@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/virtual/chip_reader.h"
@@ -35,6 +36,13 @@ void read_launches(const Profile& p, Chip& to) {
   std::sort(to.group_barriers.begin(), to.group_barriers.end());
   to.wakeup_skew = value_or(api.wakeup_skew, 0);
   to.barrier = value_or(api.device_barrier, to.launch);
+  to.beside_launch = value_or(api.launch.beside, 0);
+  for (const BarrierPoint& b : api.coresident_barrier)
+    if (b.groups.known() && b.time.known())
+      to.resident_barriers.emplace_back(b.groups.value->v, b.time.value->v);
+  std::sort(to.resident_barriers.begin(), to.resident_barriers.end());
+  to.queues = api.coresident_groups == Fact::yes &&
+              (to.threads ? !to.resident_barriers.empty() : api.device_barrier.known());
   to.in_sequence = api.device_barrier.known() && api.coresident_groups == Fact::yes;
   to.group_memory = value_or(api.limits.group_memory, 0);
   to.allocation = value_or(api.limits.allocation, 0);
@@ -101,6 +109,19 @@ const Path* find_path(const Chip& chip, ir::Space space) {
   const auto at = std::find_if(chip.paths.begin(), chip.paths.end(),
                                [&](const Path& p) { return p.space == space; });
   return at == chip.paths.end() ? nullptr : &*at;
+}
+
+// Linear between two numbers that the profile knows, constant beyond the first and the last.
+double barrier_of(const Chip& chip, double groups) {
+  if (!chip.threads) return chip.barrier;
+  const auto& points = chip.resident_barriers;
+  const auto above =
+      std::find_if(points.begin(), points.end(), [&](const auto& p) { return groups <= p.first; });
+  if (above == points.begin()) return above->second;
+  const auto below = above - 1;
+  if (above == points.end()) return below->second;
+  return std::lerp(below->second, above->second,
+                   (groups - below->first) / (above->first - below->first));
 }
 
 Chip beside(Chip chip, const Neighbour& neighbour) {

@@ -150,6 +150,10 @@ struct Chip {
       group_barriers;  // threads of a group, seconds; ascending. Empty: unknown
   double graph = 0;    // seconds of a recorded launch; 0: it can not record
   double launch = 0, eager = 0, barrier = 0, group_start = 0, wakeup_skew = 0;  // seconds
+  std::vector<std::pair<double, double>>
+      resident_barriers;     // groups that stay, seconds of a barrier of theirs; ascending
+  double beside_launch = 0;  // seconds of one more without a barrier before it; 0: unknown
+  bool queues = false;       // groups of a schedule all run at once, with a known barrier
   bool in_sequence = false;  // one kernel may execute many launches, with `barrier` between them
   double allocation = 0;     // bytes of the largest buffer
   double group_memory = 0;   // bytes, limit of one group; 0: all
@@ -161,6 +165,9 @@ Result<Chip> make_chip(const hwdesc::Profile& profile, const Effects& effects);
 
 // What a neighbour leaves of it.
 Chip beside(Chip chip, const Neighbour& neighbour);
+
+// Seconds of a barrier in a schedule, with so many groups that stay. Pre: the chip has queues.
+double barrier_of(const Chip& chip, double groups);
 
 // nullptr: the chip has no path of this space, and plain loads read it.
 const Path* find_path(const Chip& chip, ir::Space space);

@@ -92,6 +92,11 @@ void declare_caches(const Chip& chip, double times, DeviceInfo& d) {
                       times * l.line));
 }
 
+bool merges(const std::string& dialect) {
+  const auto d = codegen::parse_dialect(codegen::dialect_text(dialect), dialect);
+  return d.ok() && d->capabilities.merges;
+}
+
 // Only what a driver would report: no caches, unless its effects ask for them.
 DeviceInfo info_of(const std::string& id, const Chip& chip, const Effects& effects) {
   const double said = effects.declares > 0 ? effects.declares : 1;
@@ -106,6 +111,9 @@ DeviceInfo info_of(const std::string& id, const Chip& chip, const Effects& effec
   d.clock_hz = chip.clock;
   d.simulated = true;
   d.in_sequence = chip.in_sequence;
+  d.scheduled_units = chip.queues ? chip.units : 0;
+  d.merges = chip.threads && merges(chip.dialect);
+  d.phased = d.merges || (chip.threads && chip.beside_launch > 0);
   d.facts = {{"class", chip.threads ? "gpu" : "cpu"},
              {"driver", "simulated"},
              {"compute_units", fmt::format("{:.0f}", std::max(1.0, said * chip.units))}};
@@ -178,7 +186,8 @@ class VirtualDevice final : public Device {
     const auto twice = in_two(on_->chip, target);
     if (!twice) return twice.diags();
     return VirtualModule::make(on_, kernels, threads > 1 ? threads : info_.widths.front(),
-                               info_.in_sequence && !options.one_by_one, *twice);
+                               info_.in_sequence && !options.one_by_one, target.dialect.merges,
+                               *twice);
   }
 
  private:

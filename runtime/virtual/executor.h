@@ -48,6 +48,7 @@ class Executor {  // invariant: pc_ is the next operation, -1: idle
   void start(int64_t group, double at);   // pre: idle()
   void values_only() { timed_ = false; }  // from now on: no times, no cache accesses
   bool idle() const { return pc_ < 0; }
+  int port() const { return port_; }  // of its unit's partition, to memory
   double time() const { return core_.time(); }
   double finished() const { return core_.finished(); }
   int64_t operations() const {

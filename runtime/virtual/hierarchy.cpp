@@ -8,7 +8,6 @@
 
 namespace assay::runtime::simulated {
 namespace {
-
 constexpr size_t kStreams = 16;       // of a unit's prefetcher
 constexpr int64_t kHostPrefetch = 6;  // lines ahead whose sets the host prefetches
 constexpr size_t kPending = 256;      // slots for lines in flight, threads only
@@ -19,6 +18,7 @@ int bits_of(int power) { return static_cast<int>(std::lround(std::log2(power)));
 
 // Bandwidth of `active` units, as a share of what all units reach.
 double share_of(const Level& l, int active, int units, double hz) {
+  if (l.unit_wide) return 1;
   const double limit = l.read.at(hz), one = std::min(limit, l.per_unit.at(hz));
   if (!l.shape.empty()) {
     const double part = double(active) / units;
@@ -79,24 +79,12 @@ Hierarchy::Hierarchy(const Chip& chip, const Effects& effects)
 }
 
 void Hierarchy::begin(double hz, int active_units) {
-  alone_ = active_units == 1;
+  hz_ = hz;
   ++launch_;
   latency_.clear();
   miss_.clear();
-  costs_.clear();
-  for (const Level& l : chip_.levels) {
-    latency_.push_back(l.latency.at(hz));
-    const double share = l.unit_wide ? 1 : share_of(l, active_units, chip_.units, hz);
-    const double alone = l.unit_wide ? 1 : share_of(l, 1, chip_.units, hz);
-    Costs c;
-    c.read = 1 / (l.read.at(hz) * share);
-    c.write = 1 / (l.write.at(hz) * share);
-    c.stream = std::max(c.read, c.write / defaults::kNonTemporalStores);
-    c.unit_read = 1 / (l.read.at(hz) * alone);
-    c.unit_write = 1 / (l.write.at(hz) * alone);
-    c.unit_stream = std::max(c.unit_read, c.unit_write / defaults::kNonTemporalStores);
-    costs_.push_back(c);
-  }
+  for (const Level& l : chip_.levels) latency_.push_back(l.latency.at(hz));
+  share_among(active_units);
   for (const Translation& t : chip_.translation) miss_.push_back(t.miss.at(hz));
   restart_servers();
   for (Port& p : ports_) {
@@ -105,6 +93,20 @@ void Hierarchy::begin(double hz, int active_units) {
   }
   for (auto& of_unit : in_flight_)
     for (InFlight& w : of_unit) std::fill(w.until.begin(), w.until.end(), 0.0);
+}
+
+void Hierarchy::share_among(int active_units) {
+  alone_ = active_units == 1;
+  costs_.clear();
+  for (const Level& l : chip_.levels) {
+    const double read = l.read.at(hz_), write = l.write.at(hz_),
+                 all = share_of(l, active_units, chip_.units, hz_),
+                 alone = share_of(l, 1, chip_.units, hz_);
+    Costs c{1 / (read * all), 1 / (write * all), 0, 1 / (read * alone), 1 / (write * alone), 0};
+    c.stream = std::max(c.read, c.write / defaults::kNonTemporalStores);
+    c.unit_stream = std::max(c.unit_read, c.unit_write / defaults::kNonTemporalStores);
+    costs_.push_back(c);
+  }
 }
 
 // Time slots of a few lines each, so that a window of requests spans few slots.

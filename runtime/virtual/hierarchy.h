@@ -28,6 +28,9 @@ class Hierarchy {  // invariant: caches hold the most recent lines, as their sha
   // Before every launch: resets time to 0, with this clock and number of active units.
   void begin(double hz, int active_units);
 
+  // From now on so many units are active.
+  void share_among(int active_units);
+
   // Shifts time in a steady state: for a unit and its private levels, or for all (-1).
   void shift(int unit, double by);
 
@@ -115,6 +118,7 @@ class Hierarchy {  // invariant: caches hold the most recent lines, as their sha
   int line_;
   size_t memory_;       // the last level
   int page_bits_ = 0;   // 0: no translation
+  double hz_ = 1e9;     // of the clock
   bool alone_ = true;   // only one unit is active
   int64_t launch_ = 0;  // number of the current one
   std::vector<std::vector<Cache>> caches_;

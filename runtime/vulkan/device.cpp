@@ -59,7 +59,7 @@ DeviceInfo describe(const Api& api, VkPhysicalDevice device, size_t number) {
   d.name = p.deviceName;
   d.api = kApi;
   d.dialect = kDialect;
-  d.threads = true;
+  d.threads = d.phased = true;
   if (subgroup.subgroupSize > 1) d.widths = {static_cast<int>(subgroup.subgroupSize)};
   d.memory_bytes = largest_heap(api, device);
   d.facts = {{"class", class_of(p.deviceType)},

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "runtime/launch.h"
+#include "runtime/phases.h"
 
 namespace assay::runtime::vulkan {
 Result<std::unique_ptr<Launcher>> Launcher::make(Loaded& loaded) {
@@ -118,7 +119,9 @@ Diags Launcher::make_queries(size_t count) {
   return {};
 }
 
-void Launcher::record(VkCommandBuffer commands, std::span<const Launch> launches, bool stamped) {
+// Nothing orders the launches of a step.
+void Launcher::record(VkCommandBuffer commands, std::span<const Launch> launches,
+                      std::span<const std::vector<int>> steps, bool stamped) {
   const Api& api = session_.api();
   const auto stamp = [&](size_t query, VkPipelineStageFlagBits stage) {
     if (stamped)
@@ -126,16 +129,17 @@ void Launcher::record(VkCommandBuffer commands, std::span<const Launch> launches
   };
   if (stamped)
     api.vkCmdResetQueryPool(commands, queries_.get(), 0,
-                            static_cast<uint32_t>(2 * launches.size() + 1));
+                            static_cast<uint32_t>(2 * steps.size() + 1));
   stamp(0, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
-  for (size_t l = 0; l < launches.size(); ++l) {
-    stamp(2 * l + 1, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
-    record(commands, launches[l], bound_[l]);
+  for (size_t s = 0; s < steps.size(); ++s) {
+    stamp(2 * s + 1, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
+    for (const int l : steps[s])
+      record(commands, launches[static_cast<size_t>(l)], bound_[static_cast<size_t>(l)]);
     wait_for_writes(
         api, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
-    stamp(2 * l + 2, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    stamp(2 * s + 2, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
   }
 }
 
@@ -171,8 +175,8 @@ Diags Launcher::check_report(std::span<const Launch> launches) {
       "this driver ends loops early; kernels with more groups run shorter ones")};
 }
 
-Diags Launcher::read_times(size_t launches, RunTimes& times) {
-  std::vector<uint64_t> ticks(2 * launches + 1);
+Diags Launcher::read_times(size_t count, RunTimes& times) {
+  std::vector<uint64_t> ticks(2 * count + 1);
   const VkResult status = session_.api().vkGetQueryPoolResults(
       session_.device(), queries_.get(), 0, static_cast<uint32_t>(ticks.size()),
       ticks.size() * sizeof ticks[0], ticks.data(), sizeof ticks[0],
@@ -183,10 +187,10 @@ Diags Launcher::read_times(size_t launches, RunTimes& times) {
   const auto since = [&](uint64_t t) { return (t - ticks[0]) & limits.tick_mask; };
   std::vector<double> steps, busy;
   uint64_t before = 0;
-  for (size_t l = 0; l < launches; ++l) {
-    const uint64_t end = since(ticks[2 * l + 2]);
-    const uint64_t begin = std::max(since(ticks[2 * l + 1]),
-                                    before);  // its timestamp does not wait for the previous launch
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t end = since(ticks[2 * i + 2]);
+    const uint64_t begin = std::max(since(ticks[2 * i + 1]),
+                                    before);  // its timestamp does not wait for the previous step
     if (end < begin) return {error(fmt::format("{}: its clock runs backwards", session_.id()))};
     steps.push_back(static_cast<double>(end - before) * limits.tick_seconds);
     busy.push_back(static_cast<double>(end - begin) * limits.tick_seconds);
@@ -200,7 +204,7 @@ Diags Launcher::read_times(size_t launches, RunTimes& times) {
   return {};
 }
 
-Diags Launcher::run_once(VkCommandBuffer commands, std::span<const Launch> launches,
+Diags Launcher::run_once(VkCommandBuffer commands, std::span<const Launch> launches, size_t steps,
                          RunTimes* times) {
   if (Diags faults = session_.submit(commands); has_error(faults)) {
     for (Diag& d : faults)
@@ -210,23 +214,26 @@ Diags Launcher::run_once(VkCommandBuffer commands, std::span<const Launch> launc
     return faults;
   }
   if (Diags faults = check_report(launches); has_error(faults)) return faults;
-  return times == nullptr ? Diags{} : read_times(launches.size(), *times);
+  return times == nullptr ? Diags{} : read_times(steps, *times);
 }
 
 Result<RunTimes> Launcher::run(std::span<const Launch> launches, const RunOptions& options) {
   RunTimes times;
   if (launches.empty()) return times;
   if (Diags faults = make_sets(launches); has_error(faults)) return faults;
-  if (Diags faults = make_queries(2 * launches.size() + 1); has_error(faults)) return faults;
+  const std::vector<std::vector<int>> steps = steps_of(options, launches.size());
+  if (Diags faults = make_queries(2 * steps.size() + 1); has_error(faults)) return faults;
   const Result<VkCommandBuffer> commands = session_.begin();
   if (!commands) return commands.diags();
-  record(*commands, launches, !options.recorded);
+  record(*commands, launches, steps, !options.recorded);
   if (Diags faults = session_.end(*commands); has_error(faults)) return faults;
   if (options.recorded)
-    return time_recorded(options, [&] { return run_once(*commands, launches, nullptr); });
+    return time_recorded(options,
+                         [&] { return run_once(*commands, launches, steps.size(), nullptr); });
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (const Diags faults = run_once(*commands, launches, i < options.warm_up ? nullptr : &times);
+    if (const Diags faults =
+            run_once(*commands, launches, steps.size(), i < options.warm_up ? nullptr : &times);
         has_error(faults))
       return faults;
   }

@@ -1,5 +1,5 @@
-// Runs checked launches on the device in order: one command buffer for all of them, with a barrier
-// after each launch and timestamps around it.
+// Runs checked launches on the device: one command buffer for all of them, with a barrier after
+// each step, which is a launch or a phase, and timestamps around it.
 #pragma once
 
 #include <memory>
@@ -42,18 +42,19 @@ class Launcher {  // invariant: report_ is zero between runs
   void bind(VkDescriptorSet set, uint32_t binding, const Image& image);
   Diags make_queries(size_t count);
   void record(VkCommandBuffer commands, std::span<const Launch> launches,
-              bool stamped);  // `stamped`: with timestamps
+              std::span<const std::vector<int>> steps, bool stamped);  // with timestamps
   void record(VkCommandBuffer commands, const Launch& launch, const Bound& bound);
-  Diags run_once(VkCommandBuffer commands, std::span<const Launch> launches, RunTimes* times);
+  Diags run_once(VkCommandBuffer commands, std::span<const Launch> launches, size_t steps,
+                 RunTimes* times);
   Diags check_report(std::span<const Launch> launches);
-  Diags read_times(size_t launches, RunTimes& times);
+  Diags read_times(size_t count, RunTimes& times);
 
   Loaded& loaded_;
   const Session& session_;
   Buffer report_;  // a word: the last launch (from 1) with a loop that ended early
   Owned<VkDescriptorPool> sets_;
   std::vector<Bound> bound_;
-  Owned<VkQueryPool> queries_;  // start of the device; begin and end of each launch
+  Owned<VkQueryPool> queries_;  // start of the device; begin and end of each step
   size_t query_count_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "codegen/computed_types.h"
 #include "codegen/render.h"
 #include "runtime/launch.h"
+#include "runtime/phases.h"
 
 namespace assay::runtime::vulkan {
 namespace {
@@ -147,6 +148,7 @@ Result<RunTimes> VulkanModule::run(std::span<const Launch> launches, const RunOp
   if (faults = check_constant_alignment(*session_, launches, loaded_->definitions);
       has_error(faults))
     return faults;
+  if (faults = check_phases_of(options, launches.size()); has_error(faults)) return faults;
   Result<RunTimes> times = launcher_->run(launches, options);
   if (!times) return times;
   faults = buffers.check_guards();

@@ -28,6 +28,7 @@ const std::vector<std::vector<std::string>> kCommands = {{"devices"},
                                                          {"accuracy"},
                                                          {"validate"},
                                                          {"validate", "fusion"},
+                                                         {"validate", "schedules"},
                                                          {"calibrate"}};
 
 void expect_golden(const std::string& name, const std::string& text) {

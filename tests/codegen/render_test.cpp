@@ -237,6 +237,50 @@ TEST(Render, queues_have_a_case_for_each_kernel) {
   EXPECT_THAT(text({fixed}, *cuda), HasSubstr("can not spell 'sequence_argument_constant'"));
 }
 
+TEST(Render, merged_launches_have_a_case_for_each_kernel) {
+  const auto dialect_of = [](const std::string& name) {
+    auto d = parse_dialect(dialect_text(name), name + ".yaml");
+    if (!d.ok()) throw std::runtime_error(assay::render(d.diags()));
+    return std::move(*d);
+  };
+  const Dialect cuda = dialect_of("cuda"), opencl = dialect_of("opencl");
+  const auto text = [&](const std::vector<ir::Kernel>& kernels, const Dialect& dialect,
+                        int threads = 32) {
+    const auto t = render_merged(kernels, dialect, "run_both", threads);
+    return t.ok() ? *t : assay::render(t.diags());
+  };
+  Kernel wide = rotate(2, 3, 4), narrow = rotate(2, 3, 2);
+  narrow.name = "narrow";
+  EXPECT_THAT(
+      text({wide, narrow}, cuda, 16),
+      AllOf(HasSubstr("__launch_bounds__(64) run_both("),
+            HasSubstr("case 0: rotate_body((const float*)(memory + row[3 + 0]), (float*)(memory + "
+                      "row[3 + 1]), (float*)(group_memory + 0), group, threadIdx.x, kept); break;"),
+            HasSubstr("case 1: if (threadIdx.x < 32) narrow_body("), Not(HasSubstr("case 2:")),
+            HasSubstr("#define MEET(threads) __barrier_sync_count(1, threads)")));
+  Kernel other = wide;
+  other.name = "other";
+  EXPECT_THAT(text({wide, other}, cuda, 16),
+              AllOf(Not(HasSubstr("__barrier_sync_count")),
+                    HasSubstr("#define MEET(threads) __syncthreads()")))
+      << "all of a block come to each barrier";
+  EXPECT_THAT(text({wide, other}, opencl, 16),
+              AllOf(HasSubstr("reqd_work_group_size(64, 1, 1)"),
+                    HasSubstr("case 1: other_body((__global const float*)BUFFER(row[3 + 2 * 0]) + "
+                              "row[4 + 2 * 0], ")));
+  EXPECT_THAT(text({wide, narrow}, opencl, 16),
+              HasSubstr("kernel 'narrow': dialect 'opencl' can not spell 'merged_narrow_case'"));
+  EXPECT_THAT(text({copy(64)}, cpp()), HasSubstr("dialect 'cpp' has no `merged`"));
+  EXPECT_THAT(text({copy(64)}, cuda, 1), HasSubstr("kernels whose lanes are threads"));
+  Kernel fixed = copy(64);
+  fixed.buffers[0].space = ir::Space::constant;
+  EXPECT_THAT(text({fixed}, cuda, 16), HasSubstr("can not spell 'merged_argument_constant'"));
+  for (const std::string& name : dialect_names()) {
+    const Dialect d = dialect_of(name);
+    EXPECT_EQ(d.capabilities.merges, d.find("merged") != nullptr) << name;
+  }
+}
+
 TEST(Render, prints_only_needed_headers) {
   const auto text = codegen::render(std::vector{copy(16)}, cpp());
   ASSERT_TRUE(text.ok());

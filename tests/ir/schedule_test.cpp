@@ -9,6 +9,7 @@
 #include "ir/touched.h"
 #include "tests/ir/commands.h"
 #include "tests/ir/graph_samples.h"
+#include "tests/ir/plan_samples.h"
 
 namespace assay::ir {
 namespace {
@@ -17,6 +18,7 @@ using Kind = Command::Kind;
 using ::testing::HasSubstr;
 
 using test::barrier;
+using test::chain;
 using test::run;
 using test::signal;
 using test::wait;
@@ -34,29 +36,6 @@ TEST(Deal, EveryGroupOnceAndEvenly) {
       }
       EXPECT_EQ(next, 5 + groups);
     }
-}
-
-// Two products, the second of the first's result, on two units; c1 = a b, c2 = c1 b.
-Plan chain(bool rows_alike) {
-  Plan plan;
-  plan.name = "chain";
-  plan.units = 2;
-  Program p;
-  p.name = "mm";
-  p.graph = samples::matmul(64, 32, 32);
-  p.layouts = {row_major(2), row_major(2), row_major(2)};
-  p.tiles = {{"l2", {16, 32, 32}, {0, 1, 2}}, {"registers", {8, 32, 1}, {0, 1, 2}}};
-  Program columns = p;
-  columns.tiles = {{"l2", {64, 8, 32}, {1, 0, 2}}, {"registers", {8, 8, 1}, {0, 1, 2}}};
-  plan.programs = {p, rows_alike ? p : columns};
-  const int64_t c = 64 * 32 * 4, b = 32 * 32 * 4;
-  plan.tensors = {{"a", DType::f32, {64, 32}, row_major(2), TensorKind::input, 0, c},
-                  {"b", DType::f32, {32, 32}, row_major(2), TensorKind::input, c, b},
-                  {"c1", DType::f32, {64, 32}, row_major(2), TensorKind::temporary, c + b, c},
-                  {"c2", DType::f32, {64, 32}, row_major(2), TensorKind::output, 2 * c + b, c}};
-  plan.steps = {{"first", 0, {0, 1, 2}}, {"second", 1, {2, 1, 3}}};
-  plan.arena_bytes = 3 * c + b;
-  return plan;
 }
 
 std::string faults(Plan plan, std::vector<Command> schedule) {

@@ -17,7 +17,9 @@
 #include "probe/kernels/kernels.h"
 #include "runtime/device.h"
 
-namespace assay::runtime::testing {
+namespace assay::testing {
+
+using namespace runtime;
 
 // Two units with a cache each, a shared cache, and memory. All are small, so that they fill
 // quickly.
@@ -192,4 +194,4 @@ class Chip {
   std::mt19937_64 random_{1};
 };
 
-}  // namespace assay::runtime::testing
+}  // namespace assay::testing

@@ -63,6 +63,16 @@ TEST(RunQueues, UnequalGroupsTakeUnequalTime) {
   EXPECT_DOUBLE_EQ(t.seconds, 5);
 }
 
+TEST(RunQueues, GroupsOfAUnitMeetBetweenItsRuns) {
+  simulator::QueueCosts costs{0.5, 0.25, 0};
+  costs.between = 0.125;
+  const std::vector<RunDemand> demands = {{3, 1, {}}, {4, 1, {}}, {}, {2, 1, {}}};
+  EXPECT_DOUBLE_EQ(
+      timed({run(0, 0, 1, 1), run(1, 0, 1, 1), barrier(1), run(2, 0, 1, 1)}, 1, demands, costs)
+          .seconds,
+      3 + 0.125 + 4 + 0.5 + 2);
+}
+
 TEST(RunQueues, WhatRunsAtOnceSharesMemories) {
   // Each wants 80 % of a memory: both get half of it, until the shorter one is over.
   const QueueTimes t =

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
 #include "model/machine.h"
+#include "support/files/files.h"
 #include "toolkit/estimate_json.h"
 #include "toolkit/profiles.h"
 #include "toolkit/schedule_chart.h"
@@ -141,6 +143,34 @@ TEST(Simulate, SchedulesKeepToTheChip) {
   m.resident_barriers.clear();
   EXPECT_THAT(render(unschedulable(plan, m, "plan.yaml")),
               HasSubstr("does not say what a barrier takes"));
+}
+
+TEST(Simulate, PhasesAreOfChipsThatLaunchThem) {
+  const std::string path = ASSAY_SOURCE_DIR "/examples/phases.yaml";
+  const Result<hwdesc::Profile> mali = load_profile("arm/mali-g76-mp5");
+  const Result<Simulation> s = simulate(path, *mali, {});
+  ASSERT_TRUE(s.ok()) << render(s.diags());
+  ASSERT_TRUE(s->schedule.has_value());
+  EXPECT_EQ(s->schedule->phases, 2U);
+  EXPECT_LT(s->schedule->bounds.least(), s->total.seconds);
+  const auto begin_of = [&](int step) {
+    return std::ranges::find(s->slices, step, &TraceSlice::step)->begin;
+  };
+  EXPECT_EQ(begin_of(0), begin_of(1));
+  EXPECT_GT(begin_of(2), begin_of(0));
+  const Result<hwdesc::Target> target = target_of(*mali, "");
+  ASSERT_TRUE(target.ok());
+  model::Machine m = *model::prepare(*target);
+  const Result<ir::Plan> plan = ir::parse_plan(*read_text(path), path);
+  ASSERT_TRUE(plan.ok()) << render(plan.diags());
+  EXPECT_EQ(render(unschedulable(*plan, m, path)), "");
+  m.merges = false;
+  EXPECT_THAT(render(unschedulable(*plan, m, path)),
+              HasSubstr("what one more launch takes without a barrier"));
+  m.beside_launch.value = 1e-6;
+  EXPECT_EQ(render(unschedulable(*plan, m, path)), "");
+  m.simt = false;
+  EXPECT_THAT(render(unschedulable(*plan, m, path)), HasSubstr("a core works through a queue"));
 }
 
 }  // namespace

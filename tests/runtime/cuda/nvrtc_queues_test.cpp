@@ -1,4 +1,5 @@
-// The kernel that runs a compiled schedule, for chips that are not present.
+// Kernels made of several, for chips that are not present: those of compiled schedules, and merged
+// ones.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -43,6 +44,19 @@ class NvrtcQueues : public ::testing::Test {
     return text.ok() ? *text : "";
   }
 
+  // The kernels of a drawn graph's plan.
+  static std::vector<ir::Kernel> lowered(const ir::Plan& plan, const hwdesc::Target& target) {
+    std::vector<ir::Kernel> kernels;
+    for (const ir::Program& p : plan.programs) {
+      const auto kernel = lower::lower(p, target);
+      EXPECT_TRUE(kernel.ok()) << render(kernel.diags());
+      if (!kernel.ok()) continue;
+      kernels.push_back(*kernel);
+      kernels.back().name = fmt::format("k{}", kernels.size());
+    }
+    return kernels;
+  }
+
   Compiled compiled(const std::string& text, int architecture) {
     auto made = compiler_->compile(text, architecture);
     EXPECT_TRUE(made.ok()) << render(made.diags()) << text;
@@ -57,15 +71,9 @@ class NvrtcQueues : public ::testing::Test {
     ASSERT_TRUE(plan.ok()) << render(plan.diags());
     const int resident = plan->plan.resident;
     if (resident == 0) return;
-    std::vector<ir::Kernel> kernels;
+    const std::vector<ir::Kernel> kernels = lowered(plan->plan, target);
     int waves = 1;
-    for (const ir::Program& p : plan->plan.programs) {
-      const auto kernel = lower::lower(p, target);
-      ASSERT_TRUE(kernel.ok()) << render(kernel.diags());
-      kernels.push_back(*kernel);
-      kernels.back().name = fmt::format("k{}", kernels.size());
-      waves = std::max(waves, kernel->waves);
-    }
+    for (const ir::Kernel& k : kernels) waves = std::max(waves, k.waves);
     const std::string text = printed(kernels, resident);
     const Compiled made = compiled(text, architecture);
     ASSERT_TRUE(made.resources.contains("run_queues"));
@@ -81,6 +89,33 @@ class NvrtcQueues : public ::testing::Test {
         testing::occurrences(compiled(printed(kernels, 0), architecture).cubin, ".CONSTANT");
   }
 
+  // All kernels of a drawn graph as one have the registers of the largest, or some for the table.
+  void expect_to_merge(const hwdesc::Target& target, int architecture, std::mt19937& rng) {
+    constexpr int kForTable = 8;
+    compiler::Options options;
+    options.schedule = compiler::Schedule::off;
+    const auto plan = compiler::compile(test::drawn_graph(rng), target, options);
+    ASSERT_TRUE(plan.ok()) << render(plan.diags());
+    const std::vector<ir::Kernel> kernels = lowered(plan->plan, target);
+    const auto text = codegen::render_merged(kernels, dialect_, "run_merged", 32);
+    ASSERT_TRUE(text.ok()) << render(text.diags());
+    const Compiled made = compiled(*text, architecture),
+                   alone = compiled(printed(kernels, 0), architecture);
+    ASSERT_TRUE(made.resources.contains("run_merged"));
+    const Resources& r = made.resources.at("run_merged");
+    Resources most{};
+    for (const auto& [name, of] : alone.resources) {
+      most.registers = std::max(most.registers, of.registers);
+      most.spill_bytes = std::max(most.spill_bytes, of.spill_bytes);
+    }
+    EXPECT_LE(r.registers, most.registers + kForTable);
+    EXPECT_LE(r.spill_bytes, most.spill_bytes);
+    if (std::getenv("ASSAY_TEST_LISTING") != nullptr)
+      std::cout << fmt::format("{} kernels: {} registers, {} B spilled; alone {}, {} B\n",
+                               kernels.size(), r.registers, r.spill_bytes, most.registers,
+                               most.spill_bytes);
+  }
+
   const Compiler* compiler_ = nullptr;
   codegen::Dialect dialect_;
   int schedules_ = 0;
@@ -88,16 +123,29 @@ class NvrtcQueues : public ::testing::Test {
   int incoherent_ = 0, incoherent_alone_ = 0;
 };
 
-TEST_F(NvrtcQueues, compile_and_see_what_other_units_wrote) {
-  std::mt19937 rng(29);
+std::vector<std::pair<hwdesc::Target, int>> targets() {
+  std::vector<std::pair<hwdesc::Target, int>> out;
   for (const auto& [name, architecture] :
        {std::pair{"nvidia/v100-pcie-16gb", 70}, {"nvidia/h200", 90}}) {
     const auto profile = toolkit::load_profile(name);
-    ASSERT_TRUE(profile.ok()) << render(profile.diags());
+    if (!profile) throw std::runtime_error(render(profile.diags()));
     const auto target = toolkit::target_of(*profile, "cuda");
-    ASSERT_TRUE(target.ok()) << render(target.diags());
-    for (int round = 0; round < 4; ++round) expect_to_fit(*target, architecture, rng);
+    if (!target) throw std::runtime_error(render(target.diags()));
+    out.emplace_back(*target, architecture);
   }
+  return out;
+}
+
+TEST_F(NvrtcQueues, merged_kernels_need_what_the_largest_needs) {
+  std::mt19937 rng(37);
+  for (const auto& [target, architecture] : targets())
+    for (int round = 0; round < 4; ++round) expect_to_merge(target, architecture, rng);
+}
+
+TEST_F(NvrtcQueues, compile_and_see_what_other_units_wrote) {
+  std::mt19937 rng(29);
+  for (const auto& [target, architecture] : targets())
+    for (int round = 0; round < 4; ++round) expect_to_fit(target, architecture, rng);
   EXPECT_GT(schedules_, 4);
   if (!testing::has_disassembler()) return;
   EXPECT_EQ(incoherent_, 0);

@@ -45,6 +45,7 @@ void draw_schedule(ir::Plan& plan, std::mt19937& rng) {
     assigned.push_back({first, first + units, static_cast<double>(s), 0});
   }
   compiler::TouchedParts parts(plan);
+  plan.phases.clear();  // that were chosen
   plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan), parts);
   plan.resident = 1 + static_cast<int>(rng() % 3);
   compiler::place_arena(plan);

@@ -50,6 +50,27 @@ TEST(Faults, a_build_failure_shows_log_file_and_line) {
               MatchesRegex("/.*/failed/[0-9a-f]*.cl:2:1: error: .*"));
 }
 
+TEST(Faults, a_merged_kernel_that_is_not_built_says_its_phase) {
+  EXPECT_THAT(said("NO_FAULT", "1",
+                   [] {
+                     Host host;
+                     const auto m = host.load({plus_one(), copy(40)}, lanes_are_threads());
+                     ::setenv("FAIL_BUILD", "1", 1);
+                     std::vector<Launch> launches;
+                     for (const int k : {0, 1, 1})
+                       launches.push_back(
+                           {k, {{m->allocate(160).value(), 0}, {m->allocate(160).value(), 0}}, {}});
+                     const std::vector<std::vector<int>> phases{{2}, {1, 0}};
+                     RunOptions options;
+                     options.phases = phases;
+                     const auto times = m->run(launches, options);
+                     return times.ok() ? "ran" : render(times.diags());
+                   }),
+              AllOf(HasSubstr("opencl:0: phase 1 ('copy', 'plus_one'): the merged kernel is not "
+                              "built by the driver of opencl:0"),
+                    HasSubstr(".cl:2:1: error: ")));
+}
+
 TEST(Faults, out_of_memory_says_how_much) {
   EXPECT_THAT(said("FAIL_MEMORY", "100000",
                    [] {

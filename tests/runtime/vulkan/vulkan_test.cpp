@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <sstream>
 
 #include "hwdesc/target.h"
 #include "tests/codegen/kernels.h"
@@ -296,6 +298,35 @@ TEST_F(Vulkan, validation_layers_report_nothing) {
     EXPECT_EQ(said(with, run_it), "right");
     EXPECT_EQ(said(with, read_spaces), "right");
   }
+}
+
+// What a driver gets: a barrier behind each phase, and none in it.
+TEST_F(Vulkan, records_a_barrier_behind_each_phase) {
+  const std::string log = ::testing::TempDir() + "vulkan_phases." + std::to_string(::getpid());
+  const auto commands_of = [&](bool in_phases) {
+    EXPECT_EQ(said({},
+                   [&] {
+                     Host host;
+                     const auto m = host.load({plus_one()});
+                     std::vector<Launch> launches;
+                     for (int l = 0; l < 6; ++l)
+                       launches.push_back(
+                           {0, {{m->allocate(160).value(), 0}, {m->allocate(160).value(), 0}}, {}});
+                     const std::vector<std::vector<int>> phases{{3, 0, 1}, {2}, {4, 5}};
+                     RunOptions options;
+                     if (in_phases) options.phases = phases;
+                     ::setenv("COMMANDS", log.c_str(), 1);
+                     const auto times = m->run(launches, options);
+                     return times.ok() ? std::string("ran") : render(times.diags());
+                   }),
+              "ran");
+    std::stringstream text;
+    text << std::ifstream(log).rdbuf();
+    std::remove(log.c_str());
+    return text.str();
+  };
+  EXPECT_EQ(commands_of(true), "dddbdbddb");
+  EXPECT_EQ(commands_of(false), "dbdbdbdbdbdb");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Plans whose steps run side by side on this machine's CPU.
+// Plans whose steps run side by side on this machine's CPU, and on simulated chips.
 #include <gtest/gtest.h>
 
 #include "compiler/passes/place.h"
@@ -60,6 +60,40 @@ TEST(ScheduleOnHost, DrawnGraphsAreRight) {
   }
   EXPECT_GT(scheduled, rounds / 2);
   EXPECT_GT(waits, 0);
+}
+
+TEST(ScheduleOnHost, SimulatedChipsRunThem) {
+  const test::ScratchDirectory scratch;
+  std::mt19937 rng(29);
+  for (const char* name : {"generic/x86-avx512-2core", "nvidia/v100-pcie-16gb"}) {
+    const Result<hwdesc::Profile> profile = load_profile(name);
+    ASSERT_TRUE(profile.ok());
+    int scheduled = 0;
+    for (int round = 0; round < 4; ++round) {
+      CompileOptions options;
+      options.schedule = compiler::Schedule::always;
+      options.build = false;
+      options.cache_dir = scratch.at("cache");
+      const Result<Bundle> bundle = compile_bundle(test::drawn_graph(rng), *profile, options);
+      ASSERT_TRUE(bundle.ok()) << render(bundle.diags());
+      if (bundle->plan.schedule.empty()) continue;
+      ++scheduled;
+      RunOptions run;
+      run.device = std::string("virtual:") + name;
+      run.repeat = 1;
+      run.traced = true;
+      run.cache_dir = options.cache_dir;
+      const Values inputs = generate_inputs(bundle->graph, static_cast<uint64_t>(round));
+      const Result<RunResult> ran = run_bundle(*bundle, inputs, run);
+      ASSERT_TRUE(ran.ok()) << render(ran.diags());
+      EXPECT_EQ(render(ran->notes), "") << "each runs by its schedule";
+      EXPECT_FALSE(ran->slices.empty());
+      const Result<Verdict> v = check_outputs(bundle->graph, inputs, ran->outputs);
+      ASSERT_TRUE(v.ok()) << render(v.diags());
+      EXPECT_TRUE(v->verified) << name << ": " << v->max_relative_error;
+    }
+    EXPECT_GT(scheduled, 1) << name;
+  }
 }
 
 }  // namespace

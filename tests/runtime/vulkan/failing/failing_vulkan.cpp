@@ -3,6 +3,7 @@
 //   FAIL_MEMORY=BYTES  allocations from this size on fail;
 //   FAIL_AFTER=N       the device is lost after N submissions;
 //   FAIL_RULES=1       buffers have no usage flags, which validation layers report;
+//   COMMANDS=FILE      d for each recorded dispatch, b for each barrier of all;
 //   DISCRETE=1         the device is a discrete card with memory of its own
 #define VK_NO_PROTOTYPES
 #include <dlfcn.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 namespace {
 
@@ -66,6 +68,25 @@ VkResult VKAPI_CALL create_buffer(VkDevice d, const VkBufferCreateInfo* info,
   VkBufferCreateInfo changed = *info;
   if (number("FAIL_RULES") >= 0) changed.usage = 0;
   return of_device(&create_buffer, "vkCreateBuffer")(d, &changed, a, out);
+}
+
+void note(const char* letter) {
+  const char* file = std::getenv("COMMANDS");
+  if (file != nullptr) std::ofstream(file, std::ios::app) << letter;
+}
+
+void VKAPI_CALL dispatch(VkCommandBuffer c, uint32_t x, uint32_t y, uint32_t z) {
+  note("d");
+  of_device(&dispatch, "vkCmdDispatch")(c, x, y, z);
+}
+
+void VKAPI_CALL barrier(VkCommandBuffer c, VkPipelineStageFlags from, VkPipelineStageFlags to,
+                        VkDependencyFlags flags, uint32_t count, const VkMemoryBarrier* memory,
+                        uint32_t buffers, const VkBufferMemoryBarrier* buffer, uint32_t images,
+                        const VkImageMemoryBarrier* image) {
+  if (from == VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT && to == from) note("b");
+  of_device(&barrier, "vkCmdPipelineBarrier")(c, from, to, flags, count, memory, buffers, buffer,
+                                              images, image);
 }
 
 // Device-local memory that the host can not map, and host memory.
@@ -136,6 +157,8 @@ PFN_vkVoidFunction ours(const char* name) {
                       {"vkCreateComputePipelines", plain(&create_pipelines)},
                       {"vkAllocateMemory", plain(&allocate)},
                       {"vkCreateBuffer", plain(&create_buffer)},
+                      {"vkCmdDispatch", plain(&dispatch)},
+                      {"vkCmdPipelineBarrier", plain(&barrier)},
                       {"vkQueueSubmit", plain(&submit)}};
   for (const Row& r : rows)
     if (std::strcmp(r.name, name) == 0) return r.ours;
