@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "toolkit/devices.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -124,6 +125,14 @@ Result<hwdesc::Profile> profile_of(const std::string& name,
   Result<hwdesc::Profile> profile = toolkit::load_profile(name);
   if (!profile) return profile;
   return toolkit::apply_overrides(std::move(*profile), overrides);
+}
+
+Diags device_fault(const hwdesc::Profile& profile, const std::string& api,
+                   const std::string& device) {
+  const Result<hwdesc::Target> target = toolkit::target_of(profile, api);
+  if (!target) return {};
+  const auto opened = toolkit::open_ready(device, *target);
+  return opened ? Diags{} : opened.diags();
 }
 
 std::string operator_help() {

@@ -37,6 +37,11 @@ toolkit::EstimateOptions options_of(const EstimateWords& words);
 Result<hwdesc::Profile> profile_of(const std::string& name,
                                    const std::vector<std::string>& overrides);
 
+// Why the device can not run kernels of the profile's api; none where the profile itself is at
+// fault, which whoever uses it reports.
+Diags device_fault(const hwdesc::Profile& profile, const std::string& api,
+                   const std::string& device);
+
 // The help of `--op`: an example and the operators' names, in lines as long as the help's others.
 std::string operator_help();
 

@@ -12,6 +12,7 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/model_options.h"
 #include "cli/step_rows.h"
 #include "support/files/files.h"
 #include "toolkit/devices.h"
@@ -107,15 +108,6 @@ Result<Ready> prepare(const Request& r) {
   if (!inputs) return inputs.diags();
   ready.inputs = std::move(*inputs);
   return ready;
-}
-
-// Decides the exit code; the run opens the device again.
-Diags device_fault(const toolkit::Bundle& bundle, const std::string& device) {
-  if (!bundle.no_kernels.empty()) return {};
-  const Result<hwdesc::Target> target = toolkit::target_of(bundle.profile, bundle.api);
-  if (!target) return {};
-  const auto opened = toolkit::open_ready(device, *target);
-  return opened ? Diags{} : opened.diags();
 }
 
 Result<std::optional<toolkit::Verdict>> judge(const Request& r, const Ready& ready,
@@ -380,7 +372,11 @@ ExitCode run_run(const Command& self, std::span<const std::string> arguments,
     request.run.device = *device;
   else if (ready->bundle.no_kernels.empty())
     return failed(device.diags(), context, ExitCode::device_unavailable);
-  const Diags fault = device_fault(ready->bundle, request.run.device);
+  // Decides the exit code; the run opens the device again.
+  const toolkit::Bundle& bundle = ready->bundle;
+  const Diags fault = bundle.no_kernels.empty()
+                          ? device_fault(bundle.profile, bundle.api, request.run.device)
+                          : Diags{};
   if (!fault.empty()) return failed(fault, context, ExitCode::device_unavailable);
   return execute_and_print(request, *ready, options.format(), context);
 }

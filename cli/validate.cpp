@@ -11,9 +11,9 @@
 #include "cli/console/report.h"
 #include "cli/console/table.h"
 #include "cli/errors_table.h"
+#include "cli/model_options.h"
 #include "support/files/files.h"
 #include "toolkit/calibrate.h"
-#include "toolkit/devices.h"
 #include "toolkit/profiles.h"
 #include "toolkit/validate_plot.h"
 #include "toolkit/validate_score.h"
@@ -108,13 +108,6 @@ Diags misfits(const Ready& ready, const toolkit::ValidateOptions& options) {
   return target && ready.calibration
              ? toolkit::misfits(*ready.calibration, ready.profile, target->api.name)
              : Diags{};
-}
-
-Diags device_fault(const Ready& ready, const toolkit::ValidateOptions& options) {
-  const Result<hwdesc::Target> target = toolkit::target_of(ready.profile, options.api);
-  if (!target) return {};  // reported by validate itself
-  const auto opened = toolkit::open_ready(options.device, *target);
-  return opened ? Diags{} : opened.diags();
 }
 
 constexpr double kOtherRate = 0.04;
@@ -229,7 +222,9 @@ ExitCode run_validate(const Command& self, std::span<const std::string> argument
       request.from.empty() && has_error(misfit))
     return failed(misfit, context);
   if (request.from.empty())
-    if (const Diags fault = device_fault(*ready, request.validate); !fault.empty())
+    if (const Diags fault =
+            device_fault(ready->profile, request.validate.api, request.validate.device);
+        !fault.empty())
       return failed(fault, context, ExitCode::device_unavailable);
   ProgressLine progress(context);
   request.validate.progress = progress.callback();

@@ -9,8 +9,8 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/model_options.h"
 #include "support/files/files.h"
-#include "toolkit/devices.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -61,13 +61,6 @@ Result<hwdesc::Profile> prepare(Request& r) {
   return profile ? toolkit::apply_overrides(std::move(*profile), r.overrides) : profile;
 }
 
-Diags device_fault(const hwdesc::Profile& profile, const toolkit::FusionOptions& options) {
-  const Result<hwdesc::Target> target = toolkit::target_of(profile, options.api);
-  if (!target) return {};  // reported by what uses it
-  const auto opened = toolkit::open_ready(options.device, *target);
-  return opened ? Diags{} : opened.diags();
-}
-
 std::string decision(const toolkit::FusionRow& r) {
   return r.chosen.steps == r.separate.steps   ? "separate"
          : r.chosen.steps == r.together.steps ? "together"
@@ -102,7 +95,7 @@ ExitCode run_validate_fusion(const Command& self, std::span<const std::string> a
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<hwdesc::Profile> profile = prepare(r);
   if (!profile) return failed(profile.diags(), context);
-  if (const Diags fault = device_fault(*profile, r.fusion); !fault.empty())
+  if (const Diags fault = device_fault(*profile, r.fusion.api, r.fusion.device); !fault.empty())
     return failed(fault, context, ExitCode::device_unavailable);
   ProgressLine progress(context);
   r.fusion.progress = progress.callback();

@@ -7,8 +7,8 @@
 #include "cli/console/options.h"
 #include "cli/console/report.h"
 #include "cli/console/table.h"
+#include "cli/model_options.h"
 #include "support/files/files.h"
-#include "toolkit/devices.h"
 #include "toolkit/profiles.h"
 
 namespace assay::cli {
@@ -57,13 +57,6 @@ Result<hwdesc::Profile> prepare(const Request& r) {
   return profile ? toolkit::apply_overrides(std::move(*profile), r.overrides) : profile;
 }
 
-Diags device_fault(const hwdesc::Profile& profile, const toolkit::SchedulesOptions& options) {
-  const Result<hwdesc::Target> target = toolkit::target_of(profile, options.api);
-  if (!target) return {};  // reported by what uses it
-  const auto opened = toolkit::open_ready(options.device, *target);
-  return opened ? Diags{} : opened.diags();
-}
-
 std::string percent_of(double predicted, double measured) {
   return fmt::format("{:+.1f} %", 100 * (predicted / measured - 1));
 }
@@ -80,7 +73,7 @@ void print_text(const toolkit::SchedulesValidation& v, const toolkit::SchedulesS
              100 * s.median_error, 100 * toolkit::kWithin, 100 * s.within,
              s.spearman ? fmt::format("{:.2f}", *s.spearman) : "not defined");
   if (s.in_turn_over_chosen)
-    fmt::print("in turn / chosen, measured: {:.3f}\n", *s.in_turn_over_chosen);
+    fmt::print("one after the other / chosen, measured: {:.3f}\n", *s.in_turn_over_chosen);
 }
 
 }  // namespace
@@ -93,7 +86,8 @@ ExitCode run_validate_schedules(const Command& self, std::span<const std::string
   if (const auto stop = options.parse(arguments)) return *stop;
   const Result<hwdesc::Profile> profile = prepare(r);
   if (!profile) return failed(profile.diags(), context);
-  if (const Diags fault = device_fault(*profile, r.schedules); !fault.empty())
+  if (const Diags fault = device_fault(*profile, r.schedules.api, r.schedules.device);
+      !fault.empty())
     return failed(fault, context, ExitCode::device_unavailable);
   ProgressLine progress(context);
   r.schedules.progress = progress.callback();

@@ -289,7 +289,9 @@ class SideBySide {  // invariant: refers to a target and a machine that outlive 
   Diags compute_less_together(
       Compiled& best, const Options& options,
       const std::function<Result<Compiled>(const Options&, const model::Machine&)>& plan) {
-    if (best.scheduled.seconds > (1 - kSidesMatter) * best.scheduled.in_turn) return {};
+    const bool side_by_side = !best.plan.schedule.empty() || !best.plan.phases.empty();
+    if (!side_by_side || best.scheduled.seconds > (1 - kSidesMatter) * best.scheduled.in_turn)
+      return {};
     model::Machine no_launches = machine_;
     no_launches.launch.value = 0;
     Options separate = options;

@@ -143,7 +143,7 @@ Diags verify(const Plan& p) {
   if (!p.phases.empty() && !p.transfers.empty())
     v.fail("it has phases and transfers; steps between transfers run one after the other");
   if (!p.phases.empty() && !p.schedule.empty())
-    v.fail("it has phases and a schedule; a schedule says all that phases say");
+    v.fail("it has phases and a schedule; a plan has one of them");
   if (v.diags.empty() && !p.phases.empty())
     for (const PhaseFault& f : phase_faults(p)) v.diags.push_back(f.diag);
   if (v.diags.empty() && !p.schedule.empty())

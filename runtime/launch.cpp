@@ -94,17 +94,26 @@ std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups) {
   return joined;
 }
 
-Result<RunTimes> time_recorded(const RunOptions& options, const std::function<Diags()>& once) {
+Result<RunTimes> time_repeats(const RunOptions& options,
+                              const std::function<Diags(RunTimes*)>& once) {
   RunTimes times;
   for (int i = 0; i < options.warm_up + options.repeat; ++i) {
     if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    const auto start = std::chrono::steady_clock::now();
-    if (Diags faults = once(); has_error(faults)) return faults;
-    if (i >= options.warm_up)
-      times.total.push_back(
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (Diags faults = once(i < options.warm_up ? nullptr : &times); has_error(faults))
+      return faults;
   }
   return times;
+}
+
+Result<RunTimes> time_recorded(const RunOptions& options, const std::function<Diags()>& once) {
+  return time_repeats(options, [&](RunTimes* times) {
+    const auto start = std::chrono::steady_clock::now();
+    Diags faults = once();
+    if (times != nullptr && !has_error(faults))
+      times->total.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    return faults;
+  });
 }
 
 }  // namespace assay::runtime

@@ -28,6 +28,11 @@ struct GroupRange {
 // The groups of a launch, with adjacent ranges merged.
 std::vector<GroupRange> ranges_of(const Launch& launch, int64_t groups);
 
+// Calls `once` warm_up + repeat times, in a warm-up without times. Errors: those of `once`;
+// cancelled.
+Result<RunTimes> time_repeats(const RunOptions& options,
+                              const std::function<Diags(RunTimes* times)>& once);
+
 // Runs a recording warm_up + repeat times; `total` gets the host's seconds of each repeat. Errors:
 // those of `once`; cancelled.
 Result<RunTimes> time_recorded(const RunOptions& options, const std::function<Diags()>& once);

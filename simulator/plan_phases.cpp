@@ -122,7 +122,8 @@ class PhaseSimulator {  // invariant: refers to a plan and a machine that outliv
     double groups = 0;
     for (const int s : steps) most = larger(most, needs(s)), groups += groups_of(s);
     const int fitting = std::max(1, residents(most, m_));
-    const double on_unit = std::clamp(std::ceil(groups / units()), 1.0, double{1} * fitting);
+    const double on_unit =
+        std::clamp(std::ceil(groups / units()), 1.0, static_cast<double>(fitting));
     std::vector<DispatchedStep> dispatched;
     std::vector<double> busy(memories_.size(), 0);
     for (const int s : steps) {

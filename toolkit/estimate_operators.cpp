@@ -134,6 +134,7 @@ struct OperatorEstimator::State {
     if (const Diags faults = compiler::sum_in_i32(g); !faults.empty()) return faults;
     CompileOptions options;
     options.api = target.api.name;
+    options.schedule = compiler::Schedule::off;  // times of operators add up
     Result<compiler::Compiled> compiled = choose_programs(g, target, options);
     if (!compiled) return compiled.diags();
     auto plan = std::make_shared<ir::Plan>(std::move(compiled->plan));

@@ -76,6 +76,7 @@ class OperatorEstimator {
   OperatorEstimator& operator=(OperatorEstimator&&) noexcept;
   ~OperatorEstimator();
 
+  // Of assay's own programs, one operator after the other: `compile` runs them side by side.
   // Errors: an operator that no program of the chosen software computes.
   Result<GraphEstimate> estimate(const ir::Graph& graph) const;
   // By the entries or programs of an earlier estimate, which may be of another profile. Errors: one

@@ -125,11 +125,6 @@ Result<Values> outputs_of(const Placement& p, const Bundle& bundle, const Ends& 
   return out;
 }
 
-// Bit by bit, so that NaN equals NaN.
-bool same(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends& ends,
                             const Values& inputs, const RunOptions& options,
                             const Values& expected) {
@@ -138,7 +133,7 @@ Result<Times> time_recorded(const Placement& p, const Bundle& bundle, const Ends
   const Result<Values> got = outputs_of(p, bundle, ends, inputs, {1, 0, options.cancel, true});
   if (!got) return got.diags();
   for (size_t i = 0; i < got->size(); ++i)
-    if (!same((*got)[i], expected[i]))
+    if (!same_bits((*got)[i], expected[i]))
       return error("output '" + bundle.plan.tensors[static_cast<size_t>(ends.outputs[i])].name +
                        "' differs when launches are recorded",
                    "a fault of the driver: leave --recorded out");
@@ -252,6 +247,10 @@ Result<Batch> timed(const Placement& p, const Bundle& bundle, const RunOptions& 
 }
 
 }  // namespace
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
 
 Values generate_inputs(const ir::Graph& graph, uint64_t seed) {
   const std::vector<std::optional<ir::Range>> ranges = input_ranges(graph);

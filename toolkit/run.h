@@ -16,6 +16,9 @@ namespace assay::toolkit {
 struct Placement;
 using Values = std::vector<std::vector<float>>;  // per tensor, row-major
 
+// Bit by bit, so that NaN equals NaN.
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b);
+
 // Inputs by position of Graph::inputs: uniform in what toolkit/input_ranges.h gives, by
 // toolkit/counter_rng.h under the name "input/<tensor>".
 Values generate_inputs(const ir::Graph& graph, uint64_t seed);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "compiler/passes/place.h"
@@ -59,11 +58,13 @@ class Bench {  // invariant: refers to a profile and options that outlive it
       Result<Prepared> p = prepare(std::move((*bundles)[i]), inputs);
       if (!p) return p.diags();
       p->row.model = model;
-      p->row.schedule = i == 0 ? "in turn" : i == 1 ? "chosen" : fmt::format("drawn {}", i - 1);
+      p->row.schedule = i == 0   ? "one after the other"
+                        : i == 1 ? "chosen"
+                                 : fmt::format("drawn {}", i - 1);
       all.push_back(std::move(*p));
     }
     const Values expected = outputs_of(all.front());
-    for (Prepared& p : all) p.row.wrong = outputs_of(p) != expected;
+    for (Prepared& p : all) p.row.wrong = !std::ranges::equal(outputs_of(p), expected, same_bits);
     for (int round = 0; round < options_.rounds; ++round)
       for (Prepared& p : all) {
         const auto ran =

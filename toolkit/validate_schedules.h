@@ -14,9 +14,9 @@
 namespace assay::toolkit {
 
 struct ScheduleRow {
-  std::string model, schedule;         // `in turn`, `chosen`, `drawn 3`
+  std::string model, schedule;         // `one after the other`, `chosen`, `drawn 3`
   double predicted = 0, measured = 0;  // seconds; measured: the median of the rounds
-  bool wrong = false;                  // other outputs than in turn
+  bool wrong = false;                  // other outputs than those of the first
 };
 
 struct SchedulesScore {

@@ -41,6 +41,7 @@ constexpr std::array<double, 10> kPrices = {0.5, 1, 2, 3, 4, 6, 8, 12, 16, 32};
 constexpr double kWorthTrying = 0.005;
 
 constexpr size_t kMostLines = 12;  // of steps side by side, for people
+constexpr size_t kMostNames = 3;   // of steps in one launch
 
 std::string micros(double seconds) { return fmt::format("{:.4g} us", seconds * 1e6); }
 
@@ -60,7 +61,9 @@ std::vector<std::string> launched_together(const ir::Plan& plan) {
     std::vector<std::string> parts;
     for (const auto& [name, times] : names)
       parts.push_back(times > 1 ? fmt::format("{} times {}", times, name) : name);
-    out.push_back(fmt::format("launch {}: {}", p, fmt::join(parts, " | ")));
+    const size_t shown = std::min(parts.size(), kMostNames), rest = parts.size() - shown;
+    out.push_back(fmt::format("launch {}: {}{}", p, fmt::join(std::span(parts).first(shown), " | "),
+                              rest > 0 ? fmt::format(" and {} more", rest) : ""));
   }
   if (more > 0) out.push_back(fmt::format("and {} more launches of several steps", more));
   return out;

@@ -8,6 +8,7 @@
 
 #include "codegen/render.h"
 #include "runtime/cuda/function.h"
+#include "runtime/launch.h"
 #include "runtime/schedule.h"
 
 namespace assay::runtime::cuda {
@@ -245,13 +246,7 @@ Result<RunTimes> Scheduled::run(std::span<const Launch> launches, const RunOptio
   if (!refusal->reason.empty()) return error(refusal->reason, refusal->hint);
   auto work = work_of(launches, options);
   if (!work) return work.diags();
-  RunTimes times;
-  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
-    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (Diags faults = run_once(*work, i < options.warm_up ? nullptr : &times); has_error(faults))
-      return faults;
-  }
-  return times;
+  return time_repeats(options, [&](RunTimes* times) { return run_once(*work, times); });
 }
 
 }  // namespace assay::runtime::cuda

@@ -229,19 +229,13 @@ Diags Steps::prepare(std::span<const Launch> launches, const RunOptions& options
 }
 
 Result<RunTimes> Steps::run(std::span<const Launch> launches, const RunOptions& options) {
-  RunTimes times;
-  if (launches.empty()) return times;
+  if (launches.empty()) return RunTimes{};
   auto work = work_of(launches, options);
   if (!work) return work.diags();
   if (Diags faults = upload(*work); has_error(faults)) return faults;
   if (Diags faults = make_events(2 * work->steps.size() + 1); has_error(faults)) return faults;
   if (options.recorded) return run_recorded(*work);
-  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
-    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (Diags faults = run_once(*work, i < options.warm_up ? nullptr : &times); has_error(faults))
-      return faults;
-  }
-  return times;
+  return time_repeats(options, [&](RunTimes* times) { return run_once(*work, times); });
 }
 
 }  // namespace assay::runtime::cuda

@@ -172,19 +172,12 @@ Diags ByThreads::prepare(std::span<const Launch> launches, const RunOptions& opt
 }
 
 Result<RunTimes> ByThreads::run(std::span<const Launch> launches, const RunOptions& options) {
-  RunTimes times;
-  if (launches.empty()) return times;
+  if (launches.empty()) return RunTimes{};
   const auto work = work_of(launches, options);
   if (!work) return work.diags();
   if (Diags faults = merged_.upload(work->words); has_error(faults)) return faults;
   if (options.recorded) return run_recorded(*work);
-  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
-    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (const Diags failed = run_once(*work, i < options.warm_up ? nullptr : &times);
-        has_error(failed))
-      return failed;
-  }
-  return times;
+  return time_repeats(options, [&](RunTimes* times) { return run_once(*work, times); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/launch.h"
 #include "runtime/opencl/launcher.h"
 #include "runtime/opencl/queues.h"
 
@@ -154,15 +155,10 @@ Result<RunTimes> OneByOne::run_recorded(std::span<const Launch> launches,
 Result<RunTimes> OneByOne::run(std::span<const Launch> launches, const RunOptions& options) {
   const Diags unwritten = write_queues(launches);
   if (has_error(unwritten)) return unwritten;
-  RunTimes times;
   if (options.recorded && !launches.empty()) return run_recorded(launches, options);
-  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
-    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    const Diags failed =
-        launches.empty() ? Diags{} : run_once(launches, i < options.warm_up ? nullptr : &times);
-    if (has_error(failed)) return failed;
-  }
-  return times;
+  return time_repeats(options, [&](RunTimes* times) {
+    return launches.empty() ? Diags{} : run_once(launches, times);
+  });
 }
 
 }  // namespace

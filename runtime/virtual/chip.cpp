@@ -162,4 +162,23 @@ Result<Chip> make_chip(const Profile& profile, const Effects& effects) {
   return chip;
 }
 
+double share_of(const Level& l, int active, int units, double hz) {
+  if (l.unit_wide) return 1;
+  const double limit = l.read.at(hz), one = std::min(limit, l.per_unit.at(hz));
+  if (!l.shape.empty()) {
+    const double part = double(active) / units;
+    std::pair<double, double> before{0, 0};
+    for (const auto& point : l.shape) {
+      if (part <= point.first)
+        return before.second + (point.second - before.second) * (part - before.first) /
+                                   std::max(1e-9, point.first - before.first);
+      before = point;
+    }
+    return before.second;
+  }
+  if (l.sharpness > 0 && one < limit)
+    return std::pow(std::pow(limit / (active * one), l.sharpness) + 1, -1 / l.sharpness);
+  return std::min(1.0, active * one / limit);
+}
+
 }  // namespace assay::runtime::simulated

@@ -83,6 +83,9 @@ struct Level {
   bool memory = false;  // the last level, no cache
 };
 
+// Bandwidth of `active` units, as a share of what all units reach.
+double share_of(const Level& l, int active, int units, double hz);
+
 struct Path {  // an access path besides plain loads
   ir::Space space = ir::Space::constant;
   std::vector<Level> own;  // its caches, near to far

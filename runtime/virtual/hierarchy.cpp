@@ -8,6 +8,7 @@
 
 namespace assay::runtime::simulated {
 namespace {
+
 constexpr size_t kStreams = 16;       // of a unit's prefetcher
 constexpr int64_t kHostPrefetch = 6;  // lines ahead whose sets the host prefetches
 constexpr size_t kPending = 256;      // slots for lines in flight, threads only
@@ -15,26 +16,6 @@ constexpr int kConfirmed = 3;         // consecutive lines that make a stream
 constexpr int kTranslationWays = 8;
 
 int bits_of(int power) { return static_cast<int>(std::lround(std::log2(power))); }
-
-// Bandwidth of `active` units, as a share of what all units reach.
-double share_of(const Level& l, int active, int units, double hz) {
-  if (l.unit_wide) return 1;
-  const double limit = l.read.at(hz), one = std::min(limit, l.per_unit.at(hz));
-  if (!l.shape.empty()) {
-    const double part = double(active) / units;
-    std::pair<double, double> before{0, 0};
-    for (const auto& point : l.shape) {
-      if (part <= point.first)
-        return before.second + (point.second - before.second) * (part - before.first) /
-                                   std::max(1e-9, point.first - before.first);
-      before = point;
-    }
-    return before.second;
-  }
-  if (l.sharpness > 0 && one < limit)
-    return std::pow(std::pow(limit / (active * one), l.sharpness) + 1, -1 / l.sharpness);
-  return std::min(1.0, active * one / limit);
-}
 
 }  // namespace
 

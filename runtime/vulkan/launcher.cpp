@@ -218,8 +218,7 @@ Diags Launcher::run_once(VkCommandBuffer commands, std::span<const Launch> launc
 }
 
 Result<RunTimes> Launcher::run(std::span<const Launch> launches, const RunOptions& options) {
-  RunTimes times;
-  if (launches.empty()) return times;
+  if (launches.empty()) return RunTimes{};
   if (Diags faults = make_sets(launches); has_error(faults)) return faults;
   const std::vector<std::vector<int>> steps = steps_of(options, launches.size());
   if (Diags faults = make_queries(2 * steps.size() + 1); has_error(faults)) return faults;
@@ -230,14 +229,8 @@ Result<RunTimes> Launcher::run(std::span<const Launch> launches, const RunOption
   if (options.recorded)
     return time_recorded(options,
                          [&] { return run_once(*commands, launches, steps.size(), nullptr); });
-  for (int i = 0; i < options.warm_up + options.repeat; ++i) {
-    if (options.cancel != nullptr && options.cancel->load()) return error("cancelled");
-    if (const Diags faults =
-            run_once(*commands, launches, steps.size(), i < options.warm_up ? nullptr : &times);
-        has_error(faults))
-      return faults;
-  }
-  return times;
+  return time_repeats(
+      options, [&](RunTimes* times) { return run_once(*commands, launches, steps.size(), times); });
 }
 
 }  // namespace assay::runtime::vulkan

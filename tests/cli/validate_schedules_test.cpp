@@ -36,7 +36,7 @@ TEST_F(ValidateSchedules, RunsAPlanBySeveral) {
   const json said = json::parse(ran.out);
   EXPECT_EQ(said["wrong"], 0);
   ASSERT_GE(said["rows"].size(), 3U);
-  EXPECT_EQ(said["rows"][0]["schedule"], "in turn");
+  EXPECT_EQ(said["rows"][0]["schedule"], "one after the other");
   EXPECT_EQ(said["rows"][1]["schedule"], "chosen");
   for (const json& row : said["rows"]) {
     EXPECT_GT(row["predicted_s"], 0);

@@ -180,6 +180,21 @@ TEST(Phases, OfDrawnGraphsAreSoundAndFaster) {
   EXPECT_GT(phased, rounds / 2);
 }
 
+TEST(Phases, NothingIsTriedWhereStepsRunOneAfterTheOther) {
+  std::mt19937 rng(23);
+  const ir::Graph g = drawn_graph(rng);
+  compiler::Options options;
+  options.schedule = compiler::Schedule::off;
+  const auto off = compiler::compile(g, launching(16, true), options);
+  ASSERT_TRUE(off.ok()) << render(off.diags());
+  EXPECT_TRUE(off->plan.phases.empty());
+  EXPECT_EQ(off->scheduled.considered, std::vector<std::string>{});
+  const auto on = compiler::compile(g, launching(16, true), {});
+  ASSERT_TRUE(on.ok()) << render(on.diags());
+  ASSERT_FALSE(on->plan.phases.empty());
+  EXPECT_FALSE(on->scheduled.considered.empty());
+}
+
 TEST(Phases, AreNotChosenWhereNothingIsKnownOfThem) {
   std::mt19937 rng(23);
   const ir::Graph g = drawn_graph(rng);
@@ -189,6 +204,7 @@ TEST(Phases, AreNotChosenWhereNothingIsKnownOfThem) {
   ASSERT_TRUE(c.ok()) << render(c.diags());
   EXPECT_TRUE(c->plan.phases.empty());
   EXPECT_NE(c->scheduled.why_not.find("launch.beside"), std::string::npos) << c->scheduled.why_not;
+  EXPECT_EQ(c->scheduled.considered, std::vector<std::string>{});
 }
 
 }  // namespace

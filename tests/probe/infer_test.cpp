@@ -266,6 +266,13 @@ TEST(Infer, AStepInOneKernelIsABarrierAndALaunchAStep) {
   EXPECT_NEAR(api.device_barrier.value->v, 2e-7, 1e-9);
 }
 
+TEST(Infer, OneMoreLaunchWithoutABarrier) {
+  Observations o = synthetic_machine();
+  EXPECT_FALSE(inferred(o).apis.at(0).launch.beside.known());
+  o.points.push_back(block("launch", "beside", {{"units", 4}}, 7e-7));
+  EXPECT_NEAR(inferred(o).apis.at(0).launch.beside.value->v, 7e-7, 1e-9);
+}
+
 // A host had the units on one die for so many blocks, and on two for ten.
 TEST(Infer, StepsAreOfOneDieWhereEnoughBlocksShowIt) {
   const auto step = [](int near) {

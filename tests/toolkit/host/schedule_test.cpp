@@ -4,9 +4,11 @@
 #include "compiler/passes/place.h"
 #include "compiler/schedule/dependencies.h"
 #include "compiler/schedule/synchronise.h"
+#include "simulator/estimate.h"
 #include "tests/compiler/scheduled_graphs.h"
 #include "tests/toolkit/scratch_directory.h"
 #include "toolkit/compile.h"
+#include "toolkit/estimate_operators.h"
 #include "toolkit/profiles.h"
 #include "toolkit/run.h"
 #include "toolkit/verify.h"
@@ -94,6 +96,26 @@ TEST(ScheduleOnHost, SimulatedChipsRunThem) {
     }
     EXPECT_GT(scheduled, 1) << name;
   }
+}
+
+// Rows of an estimate are operators one after the other, so that they add up to its total.
+TEST(Estimate, IsOfOperatorsOneAfterTheOther) {
+  const Result<hwdesc::Profile> profile = load_profile("nvidia/v100-sxm2-16gb");
+  ASSERT_TRUE(profile.ok());
+  EstimateOptions options;
+  options.software = Software::assay;
+  const auto estimator = OperatorEstimator::open(*profile, options);
+  ASSERT_TRUE(estimator.ok()) << render(estimator.diags());
+  std::mt19937 rng(23);
+  const Result<GraphEstimate> e = estimator->estimate(test::drawn_graph(rng));
+  ASSERT_TRUE(e.ok()) << render(e.diags());
+  ASSERT_GT(e->operators.size(), 2U);
+  const Result<hwdesc::Target> target = target_of(*profile, "");
+  ASSERT_TRUE(target.ok());
+  const model::Machine m = *model::prepare(*target);
+  EXPECT_NEAR(e->total.seconds, simulator::simulate(*e->plan, m).total.seconds,
+              1e-6 * e->total.seconds);
+  EXPECT_GT(e->total.seconds, static_cast<double>(e->operators.size()) * m.launch.value);
 }
 
 }  // namespace
