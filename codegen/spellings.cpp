@@ -72,6 +72,7 @@ constexpr SpellingRow kRows[] = {
     {"index_floor_modulo", {"a", "d"}},
     // Statements and frames.
     {"keep", {"name", "type"}, kOptional},
+    {"loads_stay", {}, kOptional},  // loads behind it are not hoisted above it
     {"unroll", {"n"}, kOptional},
     {"loop", {}, kOptional},                     // before every loop: no automatic vectorisation
     {"loop_check", {"name", "end"}, kOptional},  // after a loop: did its variable reach the end

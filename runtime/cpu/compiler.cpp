@@ -48,9 +48,9 @@ std::vector<std::string> Compiler::flags(const std::string& optimization) const 
   if (clang)
     f.insert(f.end(), {"-fno-vectorize", "-fno-slp-vectorize"});
   else
-    f.insert(f.end(),
-             {"-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns",
-              "-fno-tree-loop-distribution", "-fno-loop-interchange", "-fno-tree-bit-ccp"});
+    f.insert(f.end(), {"-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns",
+                       "-fno-tree-loop-distribution", "-fno-loop-interchange", "-fno-tree-bit-ccp",
+                       "-fno-predictive-commoning"});
   return f;
 }
 

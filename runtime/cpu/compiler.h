@@ -10,6 +10,9 @@
 //   -fno-tree-loop-distribution -fno-loop-interchange -fno-tree-bit-ccp
 //       Passes that find nothing in unrolled kernels of constant extents, and take a third of the
 //       compiler's time: the machine code is the same.
+//   -fno-predictive-commoning
+//       It keeps what one step of a loop loaded for the next one, in registers that accumulators
+//       need: a depthwise convolution of 5 x 5 took twice as long.
 //   -fstack-usage
 //       The report's stack_bytes.
 #pragma once

@@ -235,5 +235,19 @@ TEST(Build, a_register_tile_does_not_spill) {
   }
 }
 
+// 12 accumulators of 256 bits and what they are made of must stay in 16 registers: a bias is not
+// loaded before the sums it is added to, and a step keeps nothing that the next one loads.
+TEST(Build, register_tiles_fit_beside_biases_and_windows) {
+  Host host;
+  for (const auto& [key, value] : host.device().info().facts)
+    if (key == "isa" && value == "sse2") GTEST_SKIP() << "needs vectors of 256 bits";
+  const auto m = host.load({biased_tiles(4, 44, 64, 2), sliding_sums(11, 5, 64, 2)});
+  ASSERT_NE(m, nullptr);
+  for (const KernelReport& r : m->reports()) {
+    EXPECT_GE(r.stack_bytes, 0);
+    EXPECT_LT(r.stack_bytes, 64) << r.kernel;
+  }
+}
+
 }  // namespace
 }  // namespace assay::runtime
