@@ -29,8 +29,9 @@ std::vector<std::vector<ir::Command>> draw_schedules(const ir::Plan& plan, const
       choice.push_back(static_cast<int>(part() < wide ? widest : part() * widest));
     }
     list.run(choice);
+    const WaitsFor waits = part() < 0.5 ? WaitsFor::parts : WaitsFor::steps;
     std::vector<ir::Command> drawn =
-        synchronised(plan, list.assigned(), problem.dependencies, parts);
+        synchronised(plan, list.assigned(), problem.dependencies, parts, waits);
     if (std::ranges::find(out, drawn) == out.end()) out.push_back(std::move(drawn));
   }
   return out;

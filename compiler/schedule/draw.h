@@ -10,8 +10,9 @@
 namespace assay::compiler {
 
 // Sound schedules of the plan's steps, all different: of each, another part of the steps is wide,
-// which ones is drawn, and each begins as soon as its units are free. At most `count`; fewer where
-// the plan has no more. Pre: constants are placed; no transfers; units have queues of their own.
+// which ones is drawn, and each begins as soon as its units are free; units of half of them wait
+// for parts of steps. At most `count`; fewer where the plan has no more. Pre: constants are placed;
+// no transfers; units have queues of their own.
 std::vector<std::vector<ir::Command>> draw_schedules(const ir::Plan& plan, const model::Machine& m,
                                                      int count, uint64_t seed);
 

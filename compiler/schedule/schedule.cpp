@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -123,20 +124,20 @@ std::vector<int> choice_of(const std::vector<Assigned>& list, const WidthOptions
 struct Candidate {
   std::vector<int> programs;  // per step
   std::vector<ir::Command> commands;
-  bool operator==(const Candidate&) const = default;
+  std::vector<Assigned> list;
 };
 
 // Each step has the program of its width.
 Candidate candidate_of(ir::Plan& plan, const ListProblem& problem, TouchedParts& parts,
-                       std::span<const Assigned> list) {
-  Candidate out;
+                       const std::vector<Assigned>& list, WaitsFor waits = WaitsFor::steps) {
+  Candidate out{{}, {}, list};
   for (size_t s = 0; s < list.size(); ++s) {
     const auto w = std::ranges::find(problem.widths, list[s].last - list[s].first);
     plan.steps[s].program = problem.programs[s][static_cast<size_t>(w - problem.widths.begin())];
     out.programs.push_back(plan.steps[s].program);
   }
   parts.take(out.programs);
-  out.commands = synchronised(plan, list, problem.dependencies, parts);
+  out.commands = synchronised(plan, list, problem.dependencies, parts, waits);
   return out;
 }
 
@@ -160,7 +161,10 @@ std::vector<Candidate> candidates(ir::Plan plan, const PlanWidths& widths, Touch
   std::vector<Candidate> out = {candidate_of(plan, problem, parts, in_turn)};
   for (const std::vector<Assigned>& list : lists) {
     Candidate c = candidate_of(plan, problem, parts, list);
-    if (std::ranges::find(out, c) == out.end()) out.push_back(std::move(c));
+    const auto same = [&](const Candidate& other) {
+      return other.programs == c.programs && other.commands == c.commands;
+    };
+    if (std::ranges::none_of(out, same)) out.push_back(std::move(c));
   }
   return out;
 }
@@ -171,21 +175,23 @@ struct Best {
   simulator::PlanEstimate estimate;
   ScheduleBounds bounds;
   bool tried = false;
-  double of_work = 0;  // s, how much longer work makes it than the longest path does
-  size_t others = 0;   // steps that have another program than alone
+  double of_work = 0;   // s, how much longer work makes it than the longest path does
+  size_t others = 0;    // steps that have another program than alone
+  double by_steps = 0;  // s, where units wait for parts of steps: where they wait for steps
   double seconds() const { return estimate.total.seconds; }
 };
 
-// `programs`: per step, of the plan.
-void simulate(Best& best, const Offered& o, ir::Plan tried, std::span<const int> programs,
+// `programs`: per step, of the plan. Whether it is the best.
+bool simulate(Best& best, const Offered& o, ir::Plan tried, std::span<const int> programs,
               const model::Machine& m, const ScheduleBounds& bounds, double of_work) {
   size_t others = 0;
   for (size_t s = 0; s < programs.size(); ++s) others += programs[s] != o.steps[s].front();
   take_programs(tried, programs);
   place_arena(tried);
   simulator::PlanEstimate e = simulator::simulate(tried, m, simulator::TermDetail::none);
-  if (e.total.seconds >= best.seconds()) return;
+  if (e.total.seconds >= best.seconds()) return false;
   best = {std::move(tried), std::move(e), bounds, true, of_work, others};
+  return true;
 }
 
 using WorthTrying = std::function<bool(const PlanWidths&)>;
@@ -200,10 +206,21 @@ void try_queues(Best& best, const Offered& o, const model::Machine& m,
     if (!best.tried || widths.bounds.least() < best.bounds.least()) best.bounds = widths.bounds;
     best.tried = true;
     if (widths.bounds.least() >= best.seconds() || !worth_trying(widths)) continue;
-    for (Candidate& c : candidates(tried, widths, parts)) {
-      tried.schedule = std::move(c.commands);
-      simulate(best, o, tried, c.programs, m, widths.bounds,
-               widths.bounds.least() - widths.bounds.critical_path);
+    const double of_work = widths.bounds.least() - widths.bounds.critical_path;
+    const auto is_best = [&](const Candidate& c) {
+      tried.schedule = c.commands;
+      return simulate(best, o, tried, c.programs, m, widths.bounds, of_work);
+    };
+    const std::vector<Candidate> all = candidates(tried, widths, parts);
+    size_t chosen = 0;
+    for (size_t c = 0; c < all.size(); ++c)
+      if (is_best(all[c])) chosen = c;
+    // The first one has all steps on all units: a barrier behind most of them.
+    for (const size_t c : std::set<size_t>{0, chosen}) {
+      const Candidate by_parts =
+          candidate_of(tried, widths.problem, parts, all[c].list, WaitsFor::parts);
+      const double by_steps = best.seconds();
+      if (by_parts.commands != all[c].commands && is_best(by_parts)) best.by_steps = by_steps;
     }
   }
 }
@@ -321,6 +338,10 @@ Scheduled schedule(ir::Plan& plan, const model::Machine& m, Schedule how, const 
   const std::vector<std::string> pairs =
       plan.phases.empty() ? side_by_side(plan, best.estimate) : launched_together(plan);
   out.considered.insert(out.considered.end(), pairs.begin(), pairs.end());
+  if (best.by_steps > 0)
+    out.considered.push_back(
+        fmt::format("units wait for parts of steps where they read no more: {} with, {} without",
+                    micros(out.seconds), micros(best.by_steps)));
   if (best.others > 0)
     out.considered.push_back(
         fmt::format("{} of {} steps have another program than alone: {} with those, {} without",

@@ -10,12 +10,19 @@
 
 namespace assay::compiler {
 
+// What units wait for, of a step whose elements theirs touches.
+enum class WaitsFor {
+  steps,  // all units of it
+  parts   // those whose groups touch the same elements, where these are few
+};
+
 // Runs in the order in which they begin. A step that is on all units and depends on others waits at
 // a barrier; else its units wait for those of each step it depends on. What an earlier wait or a
 // unit's own queue shows is not waited for again, and units whose groups read no elements of others
-// do not wait for each other.
+// do not wait for each other. With WaitsFor::parts a counter counts the units that write a part of
+// a tensor, and only units that read it wait, also in place of a barrier.
 std::vector<ir::Command> synchronised(const ir::Plan& plan, std::span<const Assigned> assigned,
                                       const std::vector<std::vector<int>>& dependencies,
-                                      TouchedParts& parts);
+                                      TouchedParts& parts, WaitsFor waits = WaitsFor::steps);
 
 }  // namespace assay::compiler

@@ -23,7 +23,7 @@ void TouchedParts::take(std::span<const int> programs) {
 }
 
 bool TouchedParts::meet(int before, int x, int s, int y, int units) {
-  return meet(before, x, s, y, units, shared_arguments(before, s));
+  return meet({before, x, units}, {s, y, units}, shared_arguments(before, s));
 }
 
 bool TouchedParts::are_own(int before, int s, int units) {
@@ -31,12 +31,24 @@ bool TouchedParts::are_own(int before, int s, int units) {
   const auto [known, fresh] =
       own_.try_emplace({programs_[at(before)], programs_[at(s)], units, shared}, true);
   for (int x = 0; fresh && known->second && x + 1 < units; ++x)
-    known->second =
-        !meet(before, x, s, x + 1, units, shared) && !meet(before, x + 1, s, x, units, shared);
+    known->second = !meet({before, x, units}, {s, x + 1, units}, shared) &&
+                    !meet({before, x + 1, units}, {s, x, units}, shared);
   for (int x = 0; fresh && x < units && units <= kMostUnits; ++x)
     for (int y = 0; known->second && y < units; ++y)
-      if (x != y) known->second = !meet(before, x, s, y, units, shared);
+      if (x != y) known->second = !meet({before, x, units}, {s, y, units}, shared);
   return known->second;
+}
+
+const TouchedParts::Needed& TouchedParts::needed(int before, int units, int s, int readers) {
+  const Arguments shared = shared_arguments(before, s);
+  Needed& known = needed_[{programs_[at(before)], programs_[at(s)], units, readers, shared}];
+  for (int y = static_cast<int>(known.size()); y < readers; ++y) {
+    int first = 0, last = units;
+    while (first < last && !meet({before, first, units}, {s, y, readers}, shared)) ++first;
+    while (first < last && !meet({before, last - 1, units}, {s, y, readers}, shared)) --last;
+    known.emplace_back(first, last);
+  }
+  return known;
 }
 
 TouchedParts::Arguments TouchedParts::shared_arguments(int before, int s) const {
@@ -61,10 +73,12 @@ TouchedParts::Arguments TouchedParts::shared_arguments(int before, int s) const 
   return out;
 }
 
-bool TouchedParts::meet(int before, int x, int s, int y, int units, const Arguments& shared) {
+bool TouchedParts::meet(const Part& one, const Part& two, const Arguments& shared) {
   for (const auto& [i, j] : shared) {
-    if (std::pair(i, j) == kEverywhere || shape_of(before, i) != shape_of(s, j)) return true;
-    if (ir::overlap(box(before, x, units, i), box(s, y, units, j))) return true;
+    if (std::pair(i, j) == kEverywhere || shape_of(one.step, i) != shape_of(two.step, j))
+      return true;
+    if (ir::overlap(box(one.step, one.unit, one.units, i), box(two.step, two.unit, two.units, j)))
+      return true;
   }
   return false;
 }

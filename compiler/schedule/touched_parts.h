@@ -30,10 +30,18 @@ class TouchedParts {  // invariant: refers to a plan that outlives it, whose pro
   // all pairs are looked at: false is right, true may not be.
   bool are_own(int before, int s, int units);
 
+  // Step `before` on `units` units and `s` on `readers`: per unit of `s`, the units [first, second)
+  // of `before` from the first to the last that it needs; none: equal.
+  using Needed = std::vector<std::pair<int, int>>;
+  const Needed& needed(int before, int units, int s, int readers);
+
  private:
   using Arguments = std::vector<std::pair<int, int>>;  // of two steps, that one writes
+  struct Part {                                        // of a step
+    int step = 0, unit = 0, units = 0;
+  };
   Arguments shared_arguments(int before, int s) const;
-  bool meet(int before, int x, int s, int y, int units, const Arguments& shared);
+  bool meet(const Part& one, const Part& two, const Arguments& shared);
   const ir::Box& box(int step, int unit, int units, int argument);
   const std::vector<int64_t>& shape_of(int step, int argument) const;
 
@@ -42,6 +50,7 @@ class TouchedParts {  // invariant: refers to a plan that outlives it, whose pro
   std::map<int, ir::TouchedBoxes> touched_;  // per program
   std::map<std::tuple<int, int, int>, std::vector<ir::Box>> boxes_;
   std::map<std::tuple<int, int, int, Arguments>, bool> own_;  // of two programs, on so many units
+  std::map<std::tuple<int, int, int, int, Arguments>, Needed> needed_;
 };
 
 }  // namespace assay::compiler

@@ -46,7 +46,9 @@ void draw_schedule(ir::Plan& plan, std::mt19937& rng) {
   }
   compiler::TouchedParts parts(plan);
   plan.phases.clear();  // that were chosen
-  plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan), parts);
+  const auto waits = rng() % 2 == 0 ? compiler::WaitsFor::parts : compiler::WaitsFor::steps;
+  plan.schedule =
+      compiler::synchronised(plan, assigned, compiler::dependencies_of(plan), parts, waits);
   plan.resident = 1 + static_cast<int>(rng() % 3);
   compiler::place_arena(plan);
 }
