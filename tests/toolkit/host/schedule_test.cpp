@@ -24,7 +24,9 @@ void draw_schedule(ir::Plan& plan, std::mt19937& rng) {
     assigned.push_back({where == 1 ? 1 : 0, where == 0 ? 1 : 2, static_cast<double>(s), 0});
   }
   compiler::TouchedParts parts(plan);
-  plan.schedule = compiler::synchronised(plan, assigned, compiler::dependencies_of(plan), parts);
+  const auto waits = rng() % 2 == 0 ? compiler::WaitsFor::parts : compiler::WaitsFor::steps;
+  plan.schedule =
+      compiler::synchronised(plan, assigned, compiler::dependencies_of(plan), parts, waits);
   compiler::place_arena(plan);
 }
 
