@@ -162,7 +162,7 @@ hwdesc::Target launching(int units, bool merges) {
 TEST(Phases, OfDrawnGraphsAreSoundAndFaster) {
   std::mt19937 rng(23);
   int phased = 0;
-  const int rounds = rounds_of(60);
+  const int rounds = rounds_of(40);
   for (int round = 0; round < rounds; ++round) {
     const ir::Graph g = drawn_graph(rng);
     const hwdesc::Target target = launching(2 + static_cast<int>(rng() % 30), rng() % 2 == 0);

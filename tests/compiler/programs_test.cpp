@@ -269,7 +269,7 @@ ir::Graph elementwise_graph(std::mt19937& rng) {
 TEST(Programs, OfDrawnGraphsAreRightInAllOrders) {
   std::mt19937 rng(41);
   size_t others = 0, wrong = 0;
-  const int rounds = rounds_of(160);
+  const int rounds = rounds_of(80);
   for (int round = 0; round < rounds; ++round) {
     const auto chip = static_cast<Chip>(round % 4);
     const ir::Graph g = round % 8 < 4 ? drawn_graph(rng) : elementwise_graph(rng);

@@ -19,7 +19,7 @@ using Kind = ir::Command::Kind;
 TEST(Schedule, DrawnGraphsAreRightInAllOrders) {
   std::mt19937 rng(17);
   int scheduled = 0, waits = 0, wrong = 0;
-  const int rounds = rounds_of(150);
+  const int rounds = rounds_of(80);
   for (int round = 0; round < rounds; ++round) {
     const ir::Graph g = drawn_graph(rng);
     ASSERT_EQ(render(ir::verify(g)), "");

@@ -16,12 +16,14 @@ using testing::HasSubstr;
 
 const Suite kSuite = {"small", {"matmul m=24 n=40 k=16", "softmax rows=16 columns=33"}};
 
+// Kernels are built once for all tests.
 ValidateOptions options_in(const ScratchDirectory& scratch) {
+  static const ScratchDirectory kernels;
   ValidateOptions o;
   o.programs = 6;
   o.repeat = 2;
   o.journal = scratch.at("t.journal");
-  o.cache_dir = scratch.at("cache");
+  o.cache_dir = kernels.at("cache");
   return o;
 }
 
