@@ -178,6 +178,17 @@ inline Kernel matmul_tile(int rows, int vectors, int64_t k, int64_t groups) {
   return kernel;
 }
 
+// Registers [0, sums) of 8 lanes from 0 on, `step` repeated, and what becomes of them.
+inline Block summed(int sums, int var, int64_t steps, Block step, const Block& end) {
+  std::vector<int> all;
+  for (int i = 0; i < sums; ++i) all.push_back(i);
+  Block out{declare(all)};
+  for (const int i : all) out.push_back(assign(i, constant_of(0, 8)));
+  out.push_back(loop(var, steps, std::move(step), 1));
+  out.insert(out.end(), end.begin(), end.end());
+  return out;
+}
+
 // Per group, `tiles` sums of `rows` x 3 vectors of 8 over k, each plus a bias that is the same for
 // all: C[tile][row][24] = A[tile][k][row] * B[k][24] + bias[24].
 inline Kernel biased_tiles(int rows, int64_t k, int64_t tiles, int64_t groups) {
@@ -187,27 +198,19 @@ inline Kernel biased_tiles(int rows, int64_t k, int64_t tiles, int64_t groups) {
                     output("C", groups * tiles * rows * 24)};
   kernel.index_names = {"group", "tile", "k"};
   kernel.groups = groups;
-  std::vector<int> acc, b;
-  for (int i = 0; i < rows * 3 + 3; ++i) {
-    (i < rows * 3 ? acc : b).push_back(i);
-    kernel.registers.push_back({i < rows * 3 ? "c" : "b", DType::f32, 8});
-  }
-  Block step{declare(b)}, tile{declare(acc)}, end;
-  for (const int a : acc) tile.push_back(assign(a, constant_of(0, 8)));
-  for (int v = 0; v < 3; ++v)
-    step.push_back(assign(b[static_cast<size_t>(v)], load(1, variable(2, 24) + 8 * v, 8)));
-  const Index first = variable(0, tiles * k * rows) + variable(1, k * rows),
+  const int sums = rows * 3;
+  kernel.registers.assign(static_cast<size_t>(sums) + 3, {"r", DType::f32, 8});
+  Block step{declare({sums, sums + 1, sums + 2})}, end;
+  for (int v = 0; v < 3; ++v) step.push_back(assign(sums + v, load(1, variable(2, 24) + 8 * v, 8)));
+  const Index first = variable(0, tiles * k * rows) + variable(1, k * rows) + variable(2, rows),
               to = variable(0, tiles * rows * 24) + variable(1, rows * 24);
-  for (int i = 0; i < rows * 3; ++i) {
-    const int v = i % 3;
-    step.push_back(assign(i, op(ValueOp::fma, {splat(0, first + variable(2, rows) + i / 3, 8),
-                                               reg(b[static_cast<size_t>(v)], 8), reg(i, 8)})));
-    end.push_back(
-        store(3, to + 8 * i, op(ValueOp::add, {reg(i, 8), load(2, ir::constant(8 * v), 8)})));
+  for (int i = 0; i < sums; ++i) {
+    step.push_back(
+        assign(i, op(ValueOp::fma, {splat(0, first + i / 3, 8), reg(sums + i % 3, 8), reg(i, 8)})));
+    const Value bias = load(2, ir::constant(8 * (i % 3)), 8);
+    end.push_back(store(3, to + 8 * i, op(ValueOp::add, {reg(i, 8), bias})));
   }
-  tile.push_back(loop(2, k, std::move(step), 1));
-  tile.insert(tile.end(), end.begin(), end.end());
-  kernel.body = {loop(1, tiles, std::move(tile), 1)};
+  kernel.body = {loop(1, tiles, summed(sums, 2, k, std::move(step), end), 1)};
   return kernel;
 }
 
@@ -221,23 +224,16 @@ inline Kernel sliding_sums(int vectors, int64_t steps, int64_t rows, int64_t gro
                     output("out", groups * rows * 8 * vectors)};
   kernel.index_names = {"group", "row", "s"};
   kernel.groups = groups;
-  std::vector<int> acc;
-  for (int i = 0; i < vectors; ++i) acc.push_back(i);
-  kernel.registers.assign(static_cast<size_t>(vectors), {"c", DType::f32, 8});
-  kernel.registers.push_back({"w", DType::f32, 8});
-  Block step{declare({vectors}), assign(vectors, load(1, variable(2, 8), 8))}, row{declare(acc)},
-      end;
+  kernel.registers.assign(static_cast<size_t>(vectors) + 1, {"r", DType::f32, 8});
+  Block step{declare({vectors}), assign(vectors, load(1, variable(2, 8), 8))}, end;
   const Index first = variable(0, rows * width) + variable(1, width) + variable(2, 8),
               to = variable(0, rows * 8 * vectors) + variable(1, 8 * vectors);
-  for (const int i : acc) {
-    row.push_back(assign(i, constant_of(0, 8)));
+  for (int i = 0; i < vectors; ++i) {
     step.push_back(
         assign(i, op(ValueOp::fma, {load(0, first + 8 * i, 8), reg(vectors, 8), reg(i, 8)})));
     end.push_back(store(2, to + 8 * i, reg(i, 8)));
   }
-  row.push_back(loop(2, steps, std::move(step), 1));
-  row.insert(row.end(), end.begin(), end.end());
-  kernel.body = {loop(1, rows, std::move(row), 1)};
+  kernel.body = {loop(1, rows, summed(vectors, 2, steps, std::move(step), end), 1)};
   return kernel;
 }
 

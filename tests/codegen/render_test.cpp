@@ -31,18 +31,18 @@ std::string printed(const std::vector<ir::Kernel>& kernels, const Dialect& diale
 }
 
 TEST(Render, a_copy_with_a_tail) {
-  EXPECT_EQ(
-      printed({copy(100)}),
-      R"(static __attribute__((noinline)) void copy_body(const float* __restrict p0_x, float* __restrict p1_y, )"
-      R"(int64_t i0_group) {
+  EXPECT_EQ(printed({copy(100)}),
+            R"(static __attribute__((noinline)) void copy_body(const float* __restrict p0_x, )"
+            R"(float* __restrict p1_y, )"
+            R"(int64_t i0_group) {
   const int64_t i1_i_end = min_index(4, i0_group * -4 + 7);
   for (int64_t i1_i = 0; i1_i < i1_i_end; ++i1_i) {
     if (i0_group * 64 + i1_i * 16 <= 95) {
       *(f32x16_mem*)(p1_y + (i0_group * 64 + i1_i * 16)) = )"
-      R"(*(const f32x16_mem*)(p0_x + (i0_group * 64 + i1_i * 16));
+            R"(*(const f32x16_mem*)(p0_x + (i0_group * 64 + i1_i * 16));
     } else {
       store_part<f32x16, 4>(p1_y + (i0_group * 64 + i1_i * 16), )"
-      R"(load_part<f32x16, 4>(p0_x + (i0_group * 64 + i1_i * 16), 0.0f));
+            R"(load_part<f32x16, 4>(p0_x + (i0_group * 64 + i1_i * 16), 0.0f));
     }
   }
 }
