@@ -215,11 +215,11 @@ void try_queues(Best& best, const Offered& o, const model::Machine& m,
     size_t chosen = 0;
     for (size_t c = 0; c < all.size(); ++c)
       if (is_best(all[c])) chosen = c;
+    const double by_steps = best.by_steps > 0 ? best.by_steps : best.seconds();
     // The first one has all steps on all units: a barrier behind most of them.
     for (const size_t c : std::set<size_t>{0, chosen}) {
       const Candidate by_parts =
           candidate_of(tried, widths.problem, parts, all[c].list, WaitsFor::parts);
-      const double by_steps = best.seconds();
       if (by_parts.commands != all[c].commands && is_best(by_parts)) best.by_steps = by_steps;
     }
   }
