@@ -178,10 +178,10 @@ inline Kernel matmul_tile(int rows, int vectors, int64_t k, int64_t groups) {
   return kernel;
 }
 
-// Registers [0, sums) of 8 lanes from 0 on, `step` repeated, and what becomes of them.
-inline Block summed(int sums, int var, int64_t steps, Block step, const Block& end) {
+// Registers [first, first + sums) of 8 lanes from 0 on, `step` repeated, and what becomes of them.
+inline Block summed(int first, int sums, int var, int64_t steps, Block step, const Block& end) {
   std::vector<int> all;
-  for (int i = 0; i < sums; ++i) all.push_back(i);
+  for (int i = 0; i < sums; ++i) all.push_back(first + i);
   Block out{declare(all)};
   for (const int i : all) out.push_back(assign(i, constant_of(0, 8)));
   out.push_back(loop(var, steps, std::move(step), 1));
@@ -189,28 +189,36 @@ inline Block summed(int sums, int var, int64_t steps, Block step, const Block& e
   return out;
 }
 
-// Per group, `tiles` sums of `rows` x 3 vectors of 8 over k, each plus a bias that is the same for
-// all: C[tile][row][24] = A[tile][k][row] * B[k][24] + bias[24].
+// Per group and each of `tiles`, twice: sums of `rows` x 3 vectors of 8 over k, each plus a bias
+// that is the same for all: C[tile][half][row][24] = A[tile][k][row] * B[half][k][24] + bias[half].
 inline Kernel biased_tiles(int rows, int64_t k, int64_t tiles, int64_t groups) {
   Kernel kernel;
   kernel.name = "biased_tiles";
-  kernel.buffers = {input("A", groups * tiles * k * rows), input("B", k * 24), input("bias", 24),
-                    output("C", groups * tiles * rows * 24)};
-  kernel.index_names = {"group", "tile", "k"};
+  kernel.buffers = {input("A", groups * tiles * k * rows), input("B", 2 * k * 24),
+                    input("bias", 48), output("C", groups * tiles * 2 * rows * 24)};
+  kernel.index_names = {"group", "tile", "k", "k"};
   kernel.groups = groups;
-  const int sums = rows * 3;
-  kernel.registers.assign(static_cast<size_t>(sums) + 3, {"r", DType::f32, 8});
-  Block step{declare({sums, sums + 1, sums + 2})}, end;
-  for (int v = 0; v < 3; ++v) step.push_back(assign(sums + v, load(1, variable(2, 24) + 8 * v, 8)));
-  const Index first = variable(0, tiles * k * rows) + variable(1, k * rows) + variable(2, rows),
-              to = variable(0, tiles * rows * 24) + variable(1, rows * 24);
-  for (int i = 0; i < sums; ++i) {
-    step.push_back(
-        assign(i, op(ValueOp::fma, {splat(0, first + i / 3, 8), reg(sums + i % 3, 8), reg(i, 8)})));
-    const Value bias = load(2, ir::constant(8 * (i % 3)), 8);
-    end.push_back(store(3, to + 8 * i, op(ValueOp::add, {reg(i, 8), bias})));
+  const int sums = rows * 3, registers = sums + 3;
+  kernel.registers.assign(2 * static_cast<size_t>(registers), {"r", DType::f32, 8});
+  Block tile;
+  for (int half = 0; half < 2; ++half) {
+    const int acc = half * registers, b = acc + sums, var = 2 + half;
+    const Index from = variable(0, tiles * k * rows) + variable(1, k * rows) + variable(var, rows),
+                to = variable(0, tiles * 2 * rows * 24) + variable(1, 2 * rows * 24) +
+                     half * rows * 24;
+    Block step{declare({b, b + 1, b + 2})}, end;
+    for (int v = 0; v < 3; ++v)
+      step.push_back(assign(b + v, load(1, variable(var, 24) + (half * k * 24 + 8 * v), 8)));
+    for (int i = 0; i < sums; ++i) {
+      step.push_back(assign(acc + i, op(ValueOp::fma, {splat(0, from + i / 3, 8), reg(b + i % 3, 8),
+                                                       reg(acc + i, 8)})));
+      const Value bias = load(2, ir::constant(half * 24 + 8 * (i % 3)), 8);
+      end.push_back(store(3, to + 8 * i, op(ValueOp::add, {reg(acc + i, 8), bias})));
+    }
+    const Block part = summed(acc, sums, var, k, std::move(step), end);
+    tile.insert(tile.end(), part.begin(), part.end());
   }
-  kernel.body = {loop(1, tiles, summed(sums, 2, k, std::move(step), end), 1)};
+  kernel.body = {loop(1, tiles, std::move(tile), 1)};
   return kernel;
 }
 
@@ -233,7 +241,7 @@ inline Kernel sliding_sums(int vectors, int64_t steps, int64_t rows, int64_t gro
         assign(i, op(ValueOp::fma, {load(0, first + 8 * i, 8), reg(vectors, 8), reg(i, 8)})));
     end.push_back(store(2, to + 8 * i, reg(i, 8)));
   }
-  kernel.body = {loop(1, rows, summed(vectors, 2, steps, std::move(step), end), 1)};
+  kernel.body = {loop(1, rows, summed(0, vectors, 2, steps, std::move(step), end), 1)};
   return kernel;
 }
 
