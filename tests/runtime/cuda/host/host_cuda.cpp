@@ -1,77 +1,37 @@
-// A CUDA driver and its compiler on the host, for tests where there is no GPU. "Machine code" is a
-// shared object that g++ made of the kernel's source; lanes are coroutines that switch at barriers
-// (lanes.h); events read the host's clock. So launches, arguments and the printed text are tested,
-// but not performance.
-//
-// It is strict. A launch must have the threads of its kernel's launch bounds, and all lanes must
-// reach every barrier. Group memory is poisoned, and writes beyond the launch's size are errors. It
-// fails on demand:
-//   FAIL_START=STATUS    cuInit returns it
-//   FAIL_BUILD=1         nothing compiles
-//   FAIL_IMAGE=1         the driver rejects code
-//   FAIL_MEMORY=BYTES    buffers from this size on fail
-//   FAIL_AFTER=N         kernel N + 1 breaks the context: waiting and all later calls fail.
-//   FAIL_GROUP=N         group N of a cooperative launch never begins.
-//   NOT_TOGETHER=1       there are no cooperative launches
-//   FAST_CLOCK=N         the device's clock goes N times as fast
-//   HOST_CUDA_LOG=FILE   a line per call of interest
+// The driver: common.h says what it is.
 #include <dlfcn.h>
 #include <elf.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "capture.h"
+#include "common.h"
 #include "lanes.h"
-#include "prelude.h"
 
 namespace {
 
+using namespace host_cuda;
+
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kNotFound = 500,
               kIllegalAddress = 700, kTooLarge = 720;
-constexpr size_t kGroupBytes = 160 * 1024;
 constexpr size_t kUnitThreads = 2048, kUnitRegisters = 65536, kUnitBytes = 164 * 1024,
                  kUnitGroups = 16, kReservedBytes = 1024, kRegisters = 40;
 constexpr unsigned kUnits = 4;
 constexpr size_t kMostParameters = 24;
 
-long number(const char* name) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? -1 : std::atol(text);
-}
-
-void note(const char* form, ...) {
-  const char* file = std::getenv("HOST_CUDA_LOG");
-  if (file == nullptr) return;
-  std::FILE* out = std::fopen(file, "a");
-  if (out == nullptr) return;
-  va_list rest;
-  va_start(rest, form);
-  std::vfprintf(out, form, rest);
-  va_end(rest);
-  std::fclose(out);
-}
-
 long kernels = 0;
 bool is_broken() { return number("FAIL_AFTER") >= 0 && kernels > number("FAIL_AFTER"); }
-
-struct Program {
-  std::string source, log, code;
-};
 
 struct Code {
   void* handle = nullptr;
@@ -186,120 +146,12 @@ int run(const Function& f, unsigned groups, unsigned threads, size_t group_bytes
   return 0;
 }
 
-std::string text_of(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// Parameters and threads of each entry, which real machine code has.
-std::string facts_of(const std::string& source) {
-  static const std::regex kEntry(
-      R"re(extern "C" __global__ void __launch_bounds__\((\d+)(?:, \d+)?\) (\w+)\(([^)]*)\))re");
-  std::string out = "\nextern \"C\" {\n";
-  for (std::sregex_iterator i(source.begin(), source.end(), kEntry), end; i != end; ++i) {
-    const std::string parameters = (*i)[3];
-    const auto commas = std::count(parameters.begin(), parameters.end(), ',');
-    out += "int " + (*i)[2].str() + "_parameters = " + std::to_string(commas + 1) + ";\n";
-    out += "int " + (*i)[2].str() + "_threads = " + (*i)[1].str() + ";\n";
-  }
-  out += "}\n";
-  if (source.find("group_memory[]") != std::string::npos)
-    out += "unsigned char group_memory[" + std::to_string(kGroupBytes) +
-           "] __attribute__((aligned(64)));\n";
-  return out;
-}
-
-struct Folder {
-  std::string path = "/tmp/host_cuda.XXXXXX";
-  Folder() {
-    if (mkdtemp(path.data()) == nullptr) std::abort();
-  }
-  ~Folder() { [[maybe_unused]] const int status = std::system(("rm -r " + path).c_str()); }
-};
-
 size_t size_of_image(const void* image) {
   const auto* header = static_cast<const Elf64_Ehdr*>(image);
   return header->e_shoff + static_cast<size_t>(header->e_shnum) * header->e_shentsize;
 }
 
 }  // namespace
-
-#define API extern "C" __attribute__((visibility("default")))
-
-// The compiler.
-
-API const char* nvrtcGetErrorString(int status) {
-  return status == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR";
-}
-API int nvrtcVersion(int* major, int* minor) {
-  *major = 0;
-  *minor = HOST_CUDA_VERSION;
-  return 0;
-}
-API int nvrtcGetNumSupportedArchs(int* count) {
-  *count = 2;
-  return 0;
-}
-API int nvrtcGetSupportedArchs(int* all) {
-  all[0] = 80;
-  all[1] = 90;
-  return 0;
-}
-
-API int nvrtcCreateProgram(Program** program, const char* source, const char*, int,
-                           const char* const*, const char* const*) {
-  *program = new Program{source, "", ""};
-  return 0;
-}
-
-API int nvrtcDestroyProgram(Program** program) {
-  delete *program;
-  *program = nullptr;
-  return 0;
-}
-
-API int nvrtcCompileProgram(Program* p, int count, const char* const* options) {
-  for (int i = 0; i < count; ++i) note("option %s\n", options[i]);
-  if (number("FAIL_BUILD") >= 0) {
-    p->log =
-        "kernel.cu(2): error: this declaration has no storage class or type specifier\n  template "
-        "<class T>\n      ^\n";
-    return 6;
-  }
-  const Folder folder;
-  const std::string file = folder.path + "/kernel.cpp", code = folder.path + "/kernel.so",
-                    log = folder.path + "/log";
-  std::ofstream(file) << kPrelude << p->source << facts_of(p->source);
-  const std::string command =
-      "g++ -std=c++20 -O2 -march=native -ffp-contract=fast -w -fPIC -shared -o " + code + " " +
-      file + " 2> " + log;
-  const int status = std::system(command.c_str());
-  p->log = text_of(log);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return 6;
-  p->code = text_of(code);
-  return 0;
-}
-
-API int nvrtcGetProgramLogSize(Program* p, size_t* size) {
-  *size = p->log.size() + 1;
-  return 0;
-}
-API int nvrtcGetProgramLog(Program* p, char* log) {
-  std::memcpy(log, p->log.c_str(), p->log.size() + 1);
-  return 0;
-}
-API int nvrtcGetCUBINSize(Program* p, size_t* size) {
-  *size = p->code.size();
-  return 0;
-}
-API int nvrtcGetCUBIN(Program* p, char* code) {
-  std::memcpy(code, p->code.data(), p->code.size());
-  return 0;
-}
-
-// The driver.
 
 API int cuInit(unsigned) {
   return number("FAIL_START") >= 0 ? static_cast<int>(number("FAIL_START")) : 0;
@@ -343,19 +195,6 @@ API int cuGetErrorName(int status, const char** name) {
   return kInvalidValue;
 }
 API int cuGetErrorString(int status, const char** text) { return cuGetErrorName(status, text); }
-
-// The management library: one board at one address, which has drawn 1.25 J.
-API int nvmlInit_v2() { return 0; }
-API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
-  static int board;
-  *device = &board;
-  return std::strcmp(bus, "0000:3b:00.0") == 0 ? 0 : 6;
-}
-API int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
-  *millijoules = 1250;
-  return device == nullptr ? 2 : 0;
-}
-API const char* nvmlErrorString(int status) { return status == 6 ? "Not Found" : "Unknown Error"; }
 
 API int cuDeviceGetPCIBusId(char* bus, int size, int) {
   std::snprintf(bus, static_cast<size_t>(size), "0000:3b:00.0");
