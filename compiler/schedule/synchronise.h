@@ -10,9 +10,9 @@
 
 namespace assay::compiler {
 
-// What units wait for, of a step whose elements theirs touches.
+// What the units of a step wait for, of an earlier step that touches the same elements.
 enum class WaitsFor {
-  steps,  // all units of it
+  steps,  // all units of the earlier one
   parts   // those whose groups touch the same elements, where these are few
 };
 

@@ -107,7 +107,8 @@ TEST(Probe, ResumesAfterAKill) {
   std::filesystem::remove_all(directory);
 }
 
-// The last one: by now most kernels are built, so that the budget is enough on slow machines, too.
+// Behind tests that build most of its kernels: the budget is in wall time, and slow machines would
+// use it up building.
 TEST(Probe, AShortOneIsPlausible) {
   const std::string directory = fresh_directory("short");
   const auto result = probe("cpu:0", short_probe(directory));
